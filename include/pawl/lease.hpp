@@ -100,7 +100,8 @@ public:
     void mark_done();
 
     // The work was never started. The release gives the occurrence back as well, so that another
-    // node may run it. It leaves no cooldown, whatever `at_least` and `hold` say.
+    // node may run it. It leaves no cooldown, whatever `at_least` and `hold` say. It counts
+    // also after mark_done().
     void mark_not_started();
 
     // Told on pawl's loop, once at first and whenever the lease was renewed: when the job should

@@ -35,8 +35,13 @@ public:
         std::uint16_t port = 0;
     };
 
+    // As it is given, without the colon.
     const std::string& scheme() const noexcept;
+
+    // Nothing: the URL names none.
     const std::optional<std::string>& user() const noexcept;
+
+    // In the order of the URL; empty for scheme:PATH.
     const std::vector<endpoint>& endpoints() const noexcept;
 
     // Without the '/' that ends the hosts; for scheme:PATH as it is given.
