@@ -16,9 +16,6 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Runs without a lease that the audit log has yet to hear of; of those beyond, the oldest are
-// forgotten.
-constexpr std::size_t audits_kept_max = 1'000;
 // Between two withdrawals of a claim that was not answered, while nothing else is wanted.
 constexpr millis withdraw_retry{1'000};
 
@@ -428,8 +425,7 @@ void acquirer::audit_fail_open(const std::string& job, const std::string& why) {
     what.action = "job.fail_open";
     what.target = job;
     what.detail = why;
-    if (unaudited_.size() == audits_kept_max) unaudited_.pop_front();
-    unaudited_.push_back({std::move(what), node_.loop.now()});
+    unaudited_.add({std::move(what), node_.loop.now()});
     if (!std::exchange(is_auditing_, true)) node_.spawn(keep_auditing());
 }
 
@@ -437,14 +433,14 @@ void acquirer::audit_fail_open(const std::string& job, const std::string& why) {
 awaitable<void> acquirer::keep_auditing() {
     net::timer timer{node_.loop.get_executor()};
     while (!unaudited_.empty()) {
-        auto one = std::move(unaudited_.front());
-        unaudited_.pop_front();
+        auto one = unaudited_.take_oldest();
         auto auditing = node_.records->append_audit(one.what);
         const auto told = co_await std::move(auditing);
-        if (told.has_value()) continue;
+        // What is refused now is refused again, and the others would wait behind it.
+        if (told.has_value() || !may_pass(told.error().code)) continue;
         if (node_.stopping) break;
         if (node_.loop.now() < one.since + journal_retry * journal_tries_max)
-            unaudited_.push_front(std::move(one));
+            unaudited_.put_back(std::move(one));
         auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/engine.hpp"
+#include "schedule/audit_backlog.hpp"
 #include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
@@ -17,7 +18,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,11 +77,7 @@ private:
     node_state& node_;
     acquirer_parts others_;
     slots slots_;
-    struct untold_audit {
-        audit_draft what;
-        instant since{};
-    };
-    std::deque<untold_audit> unaudited_;
+    audit_backlog unaudited_;
     bool is_auditing_ = false;
 };
 
