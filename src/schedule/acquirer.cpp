@@ -188,6 +188,11 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
             auto withdrawing = withdraw_unresolved(node_, which);
             away = co_await std::move(withdrawing);
         }
+        // As a claim is: one connection that broke, of a store that is back, is no outage.
+        if (away && away->code == errc::outcome_unknown) {
+            auto again = withdraw_unresolved(node_, which);
+            away = co_await std::move(again);
+        }
         // What may run without a lease does not wait until that claim is given back.
         const bool needs_no_store =
             away && step.what == key_state::act::claim && fails_open(*which, *away);

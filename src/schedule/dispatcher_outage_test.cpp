@@ -1,0 +1,63 @@
+// Schedulers whose store or journal loses one answer, or is away at the wrong moment.
+#include "schedule/dispatcher_fixture.hpp"
+#include "time/clocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace pawl {
+namespace {
+
+constexpr int many = 1'000'000;
+
+// One node, and a job that runs without a lease in an outage. The claim of its first occurrence
+// takes effect and is not answered. When the run that this begins ends, the next one waits already,
+// and that claim is to be withdrawn first.
+struct unanswered_claim : schedule_world {
+    std::shared_ptr<counting> ears = std::make_shared<counting>();
+    std::atomic<bool> is_first{true};
+    std::unique_ptr<scheduler_node> a;
+
+    void start(std::function<void()> at_the_end) {
+        settings.timeout = 100ms;
+        faults->answers_to_lose = many;
+        a = node("a", {.watcher = ears});
+        auto open = each_second;
+        open.on_store_down = outage::run_without_lease;
+        open.overlap = overlap::queue;
+        const lease_options long_lease{.ttl = 10min, .grace = 0ms};
+        a->cron.add(note_and("j", "a", long_lease,
+                             [this, at_the_end = std::move(at_the_end)](const run& now) {
+                                 if (!is_first.exchange(false)) return;
+                                 const auto due = millis{number(*now.occurrence)};
+                                 EXPECT_TRUE(eventually([&] {
+                                     return time::local_now().time_since_epoch() > due + 3s;
+                                 }));
+                                 faults->answers_to_lose = 0;
+                                 at_the_end();
+                             }),
+                    open);
+        a->start();
+    }
+};
+
+// Goal: one answer of a withdrawal that is lost is no outage. Method: it is, and all else of the
+// store is well: the next occurrence runs under a lease.
+TEST(DispatcherOutage, AWithdrawalWithoutAnAnswerIsAskedForAgain) {
+    unanswered_claim one;
+    one.start([&] { one.faults->withdrawals_to_fail = 1; });
+    ASSERT_TRUE(one.seen.wait_for(2));
+    one.a->stop();
+    EXPECT_EQ(one.faults->withdrawals_to_fail, 0);
+    EXPECT_EQ(one.ears->fail_open, 1);
+    const auto lines = one.seen.lines();
+    EXPECT_EQ(number(lines.at(0).what.token), 0u);
+    EXPECT_NE(number(lines.at(1).what.token), 0u);
+}
+
+}  // namespace
+}  // namespace pawl
