@@ -203,6 +203,8 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
         }
         if (step.what == key_state::act::nothing || node_.stopping) {
             if (which->woken && !node_.stopping) continue;
+            // Withdrawn in the background from here on.
+            if (node_.stopping && which->unresolved) continue;
             break;
         }
         if (step.what == key_state::act::pause) {

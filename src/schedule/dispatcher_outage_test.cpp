@@ -59,5 +59,25 @@ TEST(DispatcherOutage, AWithdrawalWithoutAnAnswerIsAskedForAgain) {
     EXPECT_NE(number(lines.at(1).what.token), 0u);
 }
 
+// Goal: a claim that was not answered does not hold its key for its ttl because its node stops.
+// Method: the node is told to stop while its withdrawal is under way, and that fails in an outage.
+TEST(DispatcherOutage, AStopDuringAWithdrawalThatFailsLeavesNothingHeld) {
+    unanswered_claim one;
+    one.start([&] { one.faults->is_gone = true; });
+    ASSERT_TRUE(eventually([&] { return one.faults->withdrawals == 1; }));
+    one.a->request_stop();
+    one.faults->fail_all = errc::unreachable;
+    one.faults->is_gone = false;
+    EXPECT_TRUE(eventually([&] { return one.faults->withdrawals > 1; }));
+    one.faults->fail_all = std::nullopt;
+    one.a->stop();
+    EXPECT_EQ(one.ears->fail_open, 1);
+    auto looking = one.open();
+    EXPECT_TRUE(eventually([&] {
+        const auto held = looking.inspect("j");
+        return held && held->remaining.count() == 0;
+    }));
+}
+
 }  // namespace
 }  // namespace pawl

@@ -43,10 +43,13 @@ public:
         co_return answer;
     }
     async<bool> withdraw(withdrawal given_up) override {
+        if (!given_up.key.starts_with("pawl/")) ++faults_->withdrawals;
         if (auto bad = planned()) co_return *bad;
         if (take_one(faults_->withdrawals_to_fail))
             co_return failure{errc::outcome_unknown, "no answer, as planned"};
         co_await wait_while(faults_->is_gone);
+        if (const auto code = faults_->fail_all.load())
+            co_return failure{*code, "the store failed meanwhile, as planned"};
         co_return co_await inner_->withdraw(std::move(given_up));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {

@@ -34,6 +34,7 @@ struct plan {
     // Looks at this key, and claims of it, have no answer; set before the store is used.
     std::string out_of_reach{};
     std::atomic<int> operations{0};  // how many verbs have been called, waits apart
+    std::atomic<int> withdrawals{0};  // of keys that are not pawl's own
 };
 
 std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
