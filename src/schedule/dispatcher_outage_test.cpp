@@ -109,5 +109,25 @@ TEST(DispatcherOutage, WhatDidNotBeginWithoutItsLeaseIsGivenBack) {
     EXPECT_TRUE(!known->last_done || *known->last_done < *rows.back().occurrence);
 }
 
+// Goal: a job that is gone leaves the list soon. Method: the journal does not take that the first
+// time, and takes what the other jobs are.
+TEST(DispatcherOutage, AJobThatWasNotTakenOffTheListIsTakenOffSoon) {
+    schedule_world one;
+    one.journal_faults->retires_to_fail = 1;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    for (const auto* name : {"gone", "kept"})
+        a->cron.add(one.note(name, "a"), {.cron = "0 0 1 1 *"});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    const auto since = lease_clock::now();
+    EXPECT_TRUE(a->cron.remove("gone"));
+    EXPECT_TRUE(
+        eventually([&] { return !one.ask([&] { return one.records->find_job("gone"); }); }));
+    EXPECT_LT(lease_clock::now() - since, 30s);
+    EXPECT_EQ(one.journal_faults->retires_to_fail, 0);
+    EXPECT_TRUE(one.ask([&] { return one.records->find_job("kept"); }));
+}
+
 }  // namespace
 }  // namespace pawl

@@ -194,7 +194,8 @@ awaitable<void> registrar::keep_published() {
         const auto seldom = publish_interval * static_cast<long>(1 + jobs_.size() / 1000);
         // Nobody was waiting when what has changed meanwhile was said.
         if (!has_news_) {
-            auto waiting = publish_timer_.wait_for(unpublished_ ? publish_retry : seldom);
+            const bool is_untold = unpublished_ || !retired_.empty();
+            auto waiting = publish_timer_.wait_for(is_untold ? publish_retry : seldom);
             co_await std::move(waiting);
         }
         if (node_.stopping) break;

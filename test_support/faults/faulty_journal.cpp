@@ -109,7 +109,9 @@ public:
         return unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
     }
     async<std::size_t> retire(std::vector<std::string> names, std::string node) override {
-        return strict(inner_->retire(std::move(names), std::move(node)));
+        std::optional<errc> why;
+        if (take_one(faults_->retires_to_fail)) why = errc::unreachable;
+        return unless(why, strict(inner_->retire(std::move(names), std::move(node))));
     }
     async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) override {
         return strict(inner_->list_jobs(std::move(after), limit));

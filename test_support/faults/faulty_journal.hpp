@@ -24,6 +24,7 @@ struct journal_plan {
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
     std::atomic<int> find_jobs_to_fail{0};     // the next so many questions for one job fail
+    std::atomic<int> retires_to_fail{0};       // the next so many have no effect
     std::atomic<int> control_reads{0};         // how often the control state was asked for
     std::atomic<int> audits{0};                // how often an entry of the audit was told
     std::atomic<int> publications{0};          // how often the jobs were told
