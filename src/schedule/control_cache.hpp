@@ -34,7 +34,9 @@ public:
     class learning {
     public:
         explicit learning(control_cache& whose) : whose_{whose} { whose_.is_learning_ = true; }
-        ~learning() { whose_.is_learning_ = false; }
+        ~learning() { whose_.is_learning_ = whose_.was_offered_ && !whose_.was_read(); }
+        // What is due is offered, and stays so however long the control state cannot be read.
+        void on_offered() noexcept { whose_.was_offered_ = true; }
         learning(const learning&) = delete;
         learning& operator=(const learning&) = delete;
 
@@ -83,6 +85,7 @@ private:
 
     control_source where_;
     bool is_learning_ = false;
+    bool was_offered_ = false;
     std::optional<instant> read_at_;
     instant judge_from_{};
     pause_map pauses_;

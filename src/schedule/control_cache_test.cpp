@@ -57,6 +57,26 @@ TEST(ControlCache, JudgesNothingWhileOrSoonAfterItWasCutOff) {
     EXPECT_TRUE(state.may_judge(back + runs::run_silence_max));
 }
 
+// Goal: what was let go of while the control state was away keeps its place until that is read.
+// Method: what is due is offered, and the control state cannot be read for the second time.
+TEST(ControlCache, LearnsUntilTheControlStateIsRead) {
+    control_cache state{control_source::journal};
+    {
+        const control_cache::learning unanswered{state};
+    }
+    EXPECT_FALSE(state.is_learning());
+    {
+        control_cache::learning offered{state};
+        offered.on_offered();
+    }
+    EXPECT_TRUE(state.is_learning());
+    {
+        const control_cache::learning again{state};
+        state.on_read(now);
+    }
+    EXPECT_FALSE(state.is_learning());
+}
+
 // What is paused is what the last control state says, and the one before tells what is resumed.
 TEST(ControlCache, RemembersThePausesOfTheLastControlState) {
     control_cache state{control_source::journal};

@@ -34,6 +34,7 @@ awaitable<void> control_watcher::look() {
         auto learning = learn_what_is_due();
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
+        learned->on_offered();
         // That took as long as the store did, and a job may be paused by now.
         auto again = node_.records->read_control_state();
         seen = co_await std::move(again);
