@@ -23,7 +23,7 @@ constexpr std::size_t stale_at_once_max = 500;
 constexpr std::size_t stale_seen_max = 10'000;  // in one look
 // Lost beginnings are looked for in so many keys at a time.
 constexpr std::size_t keys_checked_max = 1'000;
-// A key may be out of reach for long by itself. With so many of them it is the store that is away.
+// A key may be out of reach for long by itself. With so many in a row it is the store that is away.
 constexpr int keys_unreached_max = 3;
 
 }  // namespace
@@ -91,7 +91,9 @@ awaitable<void> reconciler::judge_stale_runs() {
         for (const auto& one : *stale) {
             auto judging = judge_stale(one);
             const auto judged = co_await std::move(judging);
-            if (judged.has_error() && ++unreached > keys_unreached_max) co_return;
+            if (judged.has_value()) unreached = 0;
+            if (judged.has_error() && is_outage(judged.error()) && ++unreached > keys_unreached_max)
+                co_return;
             if (judged.has_error() || !*judged) ++left;
         }
     }

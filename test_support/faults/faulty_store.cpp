@@ -73,8 +73,8 @@ public:
     }
     async<std::optional<record>> inspect(std::string key) override {
         if (auto bad = planned()) co_return *bad;
-        if (!key.empty() && key == faults_->out_of_reach)
-            co_return failure{errc::unreachable, "out of reach"};
+        if (const auto& far = faults_->out_of_reach; !far.empty() && key.starts_with(far))
+            co_return failure{errc::unreachable, "out of reach", true};
         co_return co_await inner_->inspect(std::move(key));
     }
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {

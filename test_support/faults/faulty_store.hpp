@@ -31,9 +31,10 @@ struct plan {
     std::atomic<millis> silence{millis{0}};        // claims have no effect, and are answered with
                                                    // outcome_unknown after so long
     std::atomic<millis> release_delay{millis{0}};  // before a release takes effect
-    // Looks at this key, and claims of it, have no answer; set before the store is used.
+    // Looks at keys that begin so are refused, which is no outage; claims of this very key have no
+    // answer. Set before the store is used.
     std::string out_of_reach{};
-    std::atomic<int> operations{0};  // how many verbs have been called, waits apart
+    std::atomic<int> operations{0};   // how many verbs have been called, waits apart
     std::atomic<int> withdrawals{0};  // of keys that are not pawl's own
 };
 
