@@ -143,14 +143,21 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     if (*row && (*row)->status != run_status::skipped) co_return true;
     // It asks for its claim again, or withdraws it, or writes down what has become of it.
     if (registrar_.hears(what.owner)) co_return false;
-    // The journal keeps the newest runs of a job, and may have let go of this one.
+    // The journal keeps the newest runs of a job, and may have let go of this one. Newer rows alone
+    // are no evidence that it had one: who died has not signed off, and that is told in doubt.
+    auto nodes_of = node_.records->list_nodes();
+    const auto nodes = co_await std::move(nodes_of);
+    if (nodes.has_error()) co_return false;
+    const bool signed_off = nodes->size() < page_limit_max &&
+                            std::ranges::find(*nodes, what.owner, &node_entry::id) == nodes->end();
     run_filter of_job;
     of_job.job = which->plan->name;
     const auto kept = std::min<std::size_t>(which->plan->keep_runs, page_limit_max);
     auto listing = node_.records->list_runs(std::move(of_job), "", kept);
     const auto newest = co_await std::move(listing);
     if (newest.has_error()) co_return false;
-    if (newest->records.size() >= kept && newest->records.back().started_at > number(what.which))
+    if (signed_off && newest->records.size() >= kept &&
+        newest->records.back().started_at > number(what.which))
         co_return true;
     run_start start{node_.ids.next_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
