@@ -244,7 +244,11 @@ TEST(RedlockFault, ANodeThatRefusedAndWentDownIsToldWhenItIsBack) {
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
     until([&] { return refusals(servers.at(2)) >= 8; });
     proxies[2].refuse();
-    for (const auto* other : {"a", "b", "c"}) mine.granted(fresh_claim(other));
+    for (int i = 0; i < 20; ++i) {
+        auto hasty = fresh_claim("other " + std::to_string(i));
+        hasty.on_store_down = store_down::fail;
+        mine.granted(hasty);
+    }
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
     proxies[2].accept_again();
     until([&] { return !is_confirmed_at(servers, 2, "key"); });
