@@ -14,13 +14,17 @@
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "http/router.hpp"
+#include "net/unattended.hpp"
 #include "runtime/checks.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace pawl::api {
@@ -45,6 +49,10 @@ struct service_state {
     struct known_lease {
         std::string user, owner;
         std::optional<instant> granted{};  // nothing: by another agent
+        // A copy of the claim may still be on its way to the store: its id and how long it would
+        // hold the key. Nothing: the claim was sent once.
+        std::optional<std::string> claimed_again{};
+        millis ttl{0};
     };
 
     void remember(const std::string& key, fence_token token, known_lease one) {
@@ -56,6 +64,25 @@ struct service_state {
         around->instruments->renewed(true);
         const auto found = known.find({token, key});
         if (found != known.end()) around->instruments->heard_from(found->second.owner);
+    }
+    // Leaves a tombstone for a copy of the claim, which would hold the key for nobody.
+    void bury(const std::string& key, fence_token token) {
+        const auto found = known.find({token, key});
+        if (found == known.end() || !found->second.claimed_again) return;
+        withdrawal buried{key, *std::exchange(found->second.claimed_again, std::nullopt)};
+        auto& loop = around->core->loop();
+        auto burying = runtime::claimer::withdraw(engine().claims(), std::move(buried),
+                                                  loop.now() + found->second.ttl);
+        boost::asio::co_spawn(loop.get_executor(), std::move(burying), net::unattended{});
+    }
+    // A claim under this id of a client's had no answer, or has one now.
+    void unanswered(const std::string& id) {
+        if (in_doubt.size() >= leases_remembered_max) in_doubt.erase(in_doubt.begin());
+        in_doubt.insert(id);
+    }
+    bool was_sent_again(const client_grant& won) {
+        const bool was_in_doubt = in_doubt.erase(won.id) > 0;
+        return won.repeated || was_in_doubt || known.contains({won.what.token, won.what.key});
     }
     void count_release(const std::string& key, fence_token token) {
         const auto found = known.find({token, key});
@@ -74,6 +101,7 @@ struct service_state {
     std::shared_ptr<lease_service> service;
     // The lowest tokens, which are the oldest, go first when there are too many.
     std::map<std::pair<fence_token, std::string>, known_lease> known;
+    std::set<std::string> in_doubt;  // ids of clients' own claims, as the store sees them
 };
 using shared_state = std::shared_ptr<service_state>;
 
@@ -237,8 +265,11 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
         count(acquire_outcome::granted);
         state->around->instruments->heard_from(wanted->owner);
         const auto& lease = won->what;
-        state->remember(lease.key, lease.token,
-                        {asked->who.name, wanted->owner, state->around->core->loop().now()});
+        service_state::known_lease one{asked->who.name, wanted->owner,
+                                       state->around->core->loop().now()};
+        if (state->was_sent_again(*won)) one.claimed_again = won->id;
+        one.ttl = lease.ttl;
+        state->remember(lease.key, lease.token, std::move(one));
         audit_often(state->around, asked->who.name, "lease.acquire", lease.key,
                     "token " + std::to_string(number(lease.token)) + ", for " +
                         base::format_duration(lease.ttl));
@@ -254,6 +285,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     }
     if (const auto* why = std::get_if<failure>(&outcome)) {
         count(acquire_outcome::error);
+        if (wanted->id && may_pass(why->code)) state->unanswered(*wanted->id);
         co_return problem_of(*why);
     }
     if (const auto* full = std::get_if<crowded>(&outcome))
@@ -424,6 +456,7 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
     for (int attempt = 0; attempt < release_attempts; ++attempt) {
         auto releasing = state->store().release(which.key, which.token, how);
         const auto answer = co_await std::move(releasing);
+        if (answer.has_value()) state->bury(which.key, which.token);
         if (answer.has_value() && *answer) {
             state->count_release(which.key, which.token);
             audit_often(state->around, asked->who.name, "lease.release", which.key,

