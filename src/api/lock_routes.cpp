@@ -348,25 +348,42 @@ std::optional<job_key> job_of(std::string_view key) {
     return found;
 }
 
+namespace {
+
+// A run of `pawl exec`, or of a program, is recorded under its key; one of a slot or a partition
+// under the name before its number.
+std::vector<std::string> jobs_that_may_hold(const std::string& key) {
+    if (const auto of = job_of(key)) return {of->job};
+    std::vector<std::string> names{key};
+    const auto slash = key.rfind('/');
+    if (slash != std::string::npos && slash > 0 &&
+        base::parse_number<std::uint32_t>(std::string_view{key}.substr(slash + 1)))
+        names.push_back(key.substr(0, slash));
+    return names;
+}
+
+}  // namespace
+
 awaitable<holding_run> find_holding_run(shared_context around, std::string key,
                                         fence_token holder) {
     holding_run found;
     if (!around->records || number(holder) == 0) co_return found;
-    run_filter which;
-    which.status = run_status::started;
-    // A run of `pawl exec`, or of a program, is written down under its key.
-    const auto of = job_of(key);
-    which.job = of ? of->job : key;
-    const auto same = std::make_shared<std::optional<run_record>>();
-    row_visitor look = [same, key, holder](run_record run) {
-        if (run.key != key || run.token != holder) return true;
-        *same = std::move(run);
-        return false;
-    };
-    auto reading = visit_runs(around, std::move(which), runs_looked_at, std::move(look));
-    const auto read = co_await std::move(reading);
-    if (read.has_error()) found.trouble = read.error();
-    found.run = std::move(*same);
+    for (const auto& job : jobs_that_may_hold(key)) {
+        run_filter which;
+        which.status = run_status::started;
+        which.job = job;
+        const auto same = std::make_shared<std::optional<run_record>>();
+        row_visitor look = [same, key, holder](run_record run) {
+            if (run.key != key || run.token != holder) return true;
+            *same = std::move(run);
+            return false;
+        };
+        auto reading = visit_runs(around, std::move(which), runs_looked_at, std::move(look));
+        const auto read = co_await std::move(reading);
+        if (read.has_error()) found.trouble = read.error();
+        found.run = std::move(*same);
+        if (found.run || found.trouble) break;
+    }
     co_return found;
 }
 

@@ -183,6 +183,19 @@ TEST(LockRoutes, ALockThatIsNoJobsHasTheRunOfItsKey) {
     EXPECT_EQ(json_in(shown).at("run").at("id").as_string(), "run-of-nightly");
 }
 
+// `pawl exec gpu --slots 4`, and the partitions of a program.
+TEST(LockRoutes, ALockOfASlotHasTheRunOfItsName) {
+    lock_world world;
+    const auto held = world.hold("gpu/2");
+    world.begin_run("gpu", "gpu/2", held.token(), 2);
+    const auto shown = world.ask({"GET", "/api/v1/locks/gpu/2"});
+    EXPECT_EQ(json_in(shown).at("run").at("id").as_string(), "run-of-gpu/2");
+    const auto of_a_year = world.hold("invoices/2026");
+    world.begin_run("invoices/2026", "invoices/2026", of_a_year.token(), 0);
+    const auto other = world.ask({"GET", "/api/v1/locks/invoices/2026"});
+    EXPECT_EQ(json_in(other).at("run").at("id").as_string(), "run-of-invoices/2026");
+}
+
 // Whoever is on call wants to see the lock also when the journal is down.
 TEST(LockRoutes, AJournalThatIsDownHidesNoLock) {
     lock_world world;
