@@ -185,18 +185,19 @@ private:
         }
         if (error) co_return self->broken(error, unanswered);
         self->waiting_.append(self->piece_.data(), size);
-        co_return self->parse();
+        co_return self->parse(unanswered);
     }
 
-    result<void> parse() {
+    result<void> parse(errc unanswered) {
         while (!waiting_.empty() && !parser_.is_done()) {
             boost::system::error_code error;
             const auto taken = parser_.put(boost::asio::buffer(waiting_), error);
             waiting_.erase(0, taken);
             if (error == beast::error::need_more) return {};
+            // What was sent may have been done all the same.
+            const auto code = unanswered == errc::outcome_unknown ? unanswered : errc::protocol;
             if (error)
-                return failure{errc::protocol,
-                               place() + "this is no answer of an agent: " + error.message()};
+                return failure{code, place() + "this is no answer of an agent: " + error.message()};
         }
         return {};
     }
@@ -279,8 +280,8 @@ result<answer> caller::ask(const question& what) {
     if (made.has_error()) return made;
     const auto rest = read_rest(*made);
     if (rest.has_value()) return made;
-    const bool harmless = what.method == "GET" || rest.error().code == errc::protocol;
-    return failure{harmless ? rest.error().code : errc::outcome_unknown, rest.error().detail};
+    const auto code = what.method == "GET" ? rest.error().code : errc::outcome_unknown;
+    return failure{code, rest.error().detail};
 }
 
 }  // namespace pawl::client
