@@ -44,4 +44,10 @@ inline std::vector<std::int64_t> only(time::wall_instant due) {
     return {std::chrono::floor<millis>(due).time_since_epoch().count()};
 }
 
+// What it says at this moment, and has followed it.
+inline bool has_read_the_control_state(schedule_world& one) {
+    const auto before = one.journal_faults->control_reads.load();
+    return eventually([&] { return one.journal_faults->control_reads > before + 1; });
+}
+
 }  // namespace pawl

@@ -1,0 +1,172 @@
+// Schedulers whose jobs are paused and resumed while they start, wait for their store or claim.
+#include "schedule/dispatcher.hpp"
+#include "schedule/dispatcher_fixture.hpp"
+#include "time/clocks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+// Goal: what came due during a pause does not run after the resume, whatever node looks. Method: a
+// job is paused, comes due and is resumed; then a second node starts, which knows nothing of the
+// pause, and has run another job of its own a few times.
+TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
+    schedule_world one;
+    const auto due = whole_second_in(15s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b"), daily_at(due));
+    b->cron.add(one.note("mark", "b"), each_second);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    b->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// Goal: a pause is heeded by a node that starts, however long its store takes. Method: a job is
+// paused while the node asks a store that does not answer what has run last.
+TEST(DispatcherPauses, APauseWhileTheStoreIsWaitedForIsHeeded) {
+    schedule_world one;
+    one.faults->fail_all = errc::unreachable;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    const auto started = time::local_now();
+    a->start();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > 0; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > started + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// The same where the journal comes back, and the node learns then what is due.
+TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
+    schedule_world one;
+    one.journal_faults->fail_all = errc::unreachable;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    one.journal_faults->fail_all = std::nullopt;
+    // It has been read before what is paused, and asks the store now.
+    ASSERT_TRUE(eventually(
+        [&] { return one.ask([&] { return one.records->find_job("mark"); }).has_value(); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    const auto paused = time::local_now();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > paused + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// A node hears of a resume only when the occurrence has come due, and its journal does not say at
+// once, but the next time that it is asked, since when the job goes on.
+void expect_run_after_a_late_resume(int answers_missing) {
+    schedule_world one;
+    const auto due = whole_second_in(15s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    one.journal_faults->fail_control_state = errc::unreachable;
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->find_jobs_to_fail = answers_missing;
+    one.journal_faults->fail_control_state = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_EQ(one.seen.occurrences(), only(due));
+    EXPECT_EQ(one.journal_faults->find_jobs_to_fail, 0);
+}
+
+// Goal: what comes due right after a resume runs.
+TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
+    expect_run_after_a_late_resume(0);
+}
+
+// Goal: nor is it lost where the journal fails at that moment.
+TEST(DispatcherPauses, WhatComesDueAfterAResumeRunsThoughTheJournalDoesNotAnswerAtOnce) {
+    expect_run_after_a_late_resume(2);
+}
+
+// Goal: a claim that is granted when its job is paused begins no work. Method: the store's answer
+// comes when the node has heard of the pause; the occurrence is on record as any that a pause has
+// kept from beginning, and the store has it back.
+TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
+    schedule_world one;
+    one.settings.timeout = 30s;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->answers_held = true;
+    const auto before = one.faults->operations.load();
+    const auto due = whole_second_in(3s);
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > before; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    one.faults->answers_held = false;
+    ASSERT_TRUE(eventually(
+        [&] { return one.seen.size() > 0 || !one.rows("j", run_status::skipped).empty(); }));
+    ASSERT_EQ(one.seen.size(), 0u);
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "the job was paused before it could begin");
+    EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
+    a->stop();
+    auto operated = one.open();
+    const auto left = operated.inspect("j");
+    ASSERT_TRUE(left.has_value());
+    EXPECT_EQ(left->remaining, 0ms);
+    EXPECT_LT(number(*left->last_done), number(*row.occurrence));
+}
+
+// Goal: what a pause keeps from beginning is on record. Method: an occurrence waits for its store
+// when its job is paused.
+TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
+    schedule_world one;
+    const auto due = whole_second_in(10s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due; }));
+    const auto asked = one.faults->operations.load();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > asked + 2; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "the job was paused before it could begin");
+    EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
+}  // namespace
+}  // namespace pawl
