@@ -2,6 +2,7 @@
 // that it alone knows is done without it.
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_fixture.hpp"
+#include "schedule/scheduling.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
