@@ -21,8 +21,10 @@ std::size_t check(const reply& got) {
         const auto why = explain_refusal("here", got.text);
         if (why.detail.empty() || why.detail.find('\n') != std::string::npos) std::abort();
     }
-    const auto record = parse_record("key", got.text, 1'700'000'000'000'000);
-    if (record && (record->remaining.count() < 0 || pawl::number(record->last_token) == 0))
+    const auto read = parse_record("key", got.text, 1'700'000'000'000'000);
+    const auto* record = read.has_value() && *read ? &**read : nullptr;
+    if (record != nullptr &&
+        (record->remaining.count() < 0 || pawl::number(record->last_token) == 0))
         std::abort();
     const auto id = encode_id(got.text);
     if (id.empty() || id == "-" || id.find_first_of(" ,\n") != std::string::npos) std::abort();

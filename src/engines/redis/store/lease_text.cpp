@@ -2,8 +2,10 @@
 
 #include "base/number.hpp"
 #include "base/percent.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::redis {
 
@@ -28,13 +30,15 @@ std::string encode_id(std::string_view id) {
     });
 }
 
-std::optional<record> parse_record(std::string_view key, std::string_view text, std::int64_t now) {
+result<std::optional<record>> parse_record(std::string_view key, std::string_view text,
+                                           std::int64_t now) {
+    const failure wrong{errc::rejected, "cannot read the record of '" + base::printable(key) + "'"};
     std::int64_t version = 0, holder = 0, until = 0, last = 0, acquired = 0;
-    if (!take_number(text, version) || version != 1) return std::nullopt;
+    if (!take_number(text, version) || version != 1) return wrong;
     if (!take_number(text, holder) || !take_number(text, until) || !take_number(text, last) ||
         !take_number(text, acquired))
-        return std::nullopt;
-    if (last == 0) return std::nullopt;
+        return wrong;
+    if (last == 0) return std::optional<record>{};
     take_word(text);  // whether somebody waits
     const auto done = take_word(text);
     take_word(text);  // withdrawn ids
@@ -50,7 +54,7 @@ std::optional<record> parse_record(std::string_view key, std::string_view text, 
     seen.last_token = fence_token{static_cast<std::uint64_t>(last)};
     if (const auto last_done = base::leading_number<std::int64_t>(done))
         seen.last_done = occurrence{*last_done};
-    return seen;
+    return std::optional{std::move(seen)};
 }
 
 }  // namespace pawl::redis

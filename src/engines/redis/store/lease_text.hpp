@@ -18,8 +18,9 @@ bool take_number(std::string_view& text, std::int64_t& number);
 // A claim id as it may stand in a record: no space, no comma, never "-".
 std::string encode_id(std::string_view id);
 
-// `now` is the server's clock in microseconds. Empty for text that is no record, and for one that
-// only remembers withdrawn claims of a key never granted.
-std::optional<record> parse_record(std::string_view key, std::string_view text, std::int64_t now);
+// `now` is the server's clock in microseconds. Nothing for a record that only remembers withdrawn
+// claims of a key never granted; `rejected` for text that is no record.
+result<std::optional<record>> parse_record(std::string_view key, std::string_view text,
+                                           std::int64_t now);
 
 }  // namespace pawl::redis

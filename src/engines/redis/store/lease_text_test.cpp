@@ -8,12 +8,13 @@ namespace {
 constexpr std::int64_t now = 1'700'000'000'000'000;
 
 TEST(LeaseText, ReadsARecordThatIsHeld) {
-    const auto seen = parse_record(
+    const auto read = parse_record(
         "key",
         "1 1699999999000000 1700000001500001 1699999999000000 1699999998999000 w 1699999999000 "
         "dead,buried 0a1b host:1 of mine",
         now);
-    ASSERT_TRUE(seen);
+    ASSERT_TRUE(read.has_value() && *read);
+    const auto& seen = *read;
     EXPECT_EQ(seen->key, "key");
     EXPECT_EQ(number(seen->holder), 1699999999000000u);
     EXPECT_EQ(seen->remaining, millis{1501});
@@ -23,10 +24,11 @@ TEST(LeaseText, ReadsARecordThatIsHeld) {
 }
 
 TEST(LeaseText, ALeaseThatRanOutIsHeldByNobody) {
-    const auto seen = parse_record(
+    const auto read = parse_record(
         "key", "1 1699999999000000 1700000000000000 1699999999000007 1699999998999000 - - - id me",
         now);
-    ASSERT_TRUE(seen);
+    ASSERT_TRUE(read.has_value() && *read);
+    const auto& seen = *read;
     EXPECT_EQ(number(seen->holder), 0u);
     EXPECT_EQ(seen->remaining, millis{0});
     EXPECT_EQ(number(seen->last_token), 1699999999000007u);
@@ -35,16 +37,18 @@ TEST(LeaseText, ALeaseThatRanOutIsHeldByNobody) {
 
 // A key that was only ever withdrawn is no lock.
 TEST(LeaseText, ARecordOfWithdrawnClaimsAloneIsNoRecord) {
-    EXPECT_FALSE(parse_record("key",
-                              "1 0000000000000000 0000000000000000 0000000000000000 "
-                              "0000000000000000 - - 0a1b - ",
-                              now));
+    const auto read = parse_record("key",
+                                   "1 0000000000000000 0000000000000000 0000000000000000 "
+                                   "0000000000000000 - - 0a1b - ",
+                                   now);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_FALSE(read->has_value());
 }
 
 TEST(LeaseText, WhatIsNoRecordIsNotRead) {
     for (const auto* text : {"", "1", "2 1 1 1 1 - - - - me", "1 x 1 1 1 - - - - me", "1 1 1 1",
                              "1 -1 1 1 1 - - - - me", "1 1 99999999999999999999 1 1 - - - - me"})
-        EXPECT_FALSE(parse_record("key", text, now)) << text;
+        EXPECT_TRUE(parse_record("key", text, now).has_error()) << text;
 }
 
 // An id stands between spaces and commas, and "-" means none.

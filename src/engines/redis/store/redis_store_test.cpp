@@ -81,9 +81,18 @@ TEST(RedisStore, ARecordThatAnotherProgramWroteIsRejected) {
     auto mine = open(on_port(server.port()));
     server.ask({"SET", "pawl:lock:key", "not ours"});
     expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "cannot read the record");
+    expect_failure(mine.inspect("key"), errc::rejected, "cannot read the record of 'key'");
     server.ask({"DEL", "pawl:lock:key"});
     server.ask({"HSET", "pawl:lock:key", "a", "b"});
     expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "WRONGTYPE");
+}
+
+TEST(RedisStore, OneUnreadableRecordHidesNoOther) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    for (const auto* key : {"job/a", "job/b", "job/c"}) mine.granted(fresh_claim(key, 60s));
+    server.ask({"SET", "pawl:lock:job/b", "not ours"});
+    conformance::expect_all_but_one_shown(mine, "job/");
 }
 
 // Goal: one record that cannot be read ends no other lease. Method: of three leases, the middle one

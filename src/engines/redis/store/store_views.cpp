@@ -7,6 +7,8 @@
 #include "engines/redis/store/pages.hpp"
 #include "engines/redis/store/scripts.hpp"
 
+#include <pawl/spi/rules.hpp>
+
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -24,7 +26,11 @@ async<std::optional<record>> redis_store::look(std::string key) {
     if (got.has_error()) co_return got.error();
     if (got->elements.empty() || !got->elements[0].is_integer()) co_return unexpected("inspect");
     if (got->elements.size() < 2 || !got->elements[1].is_text()) co_return std::optional<record>{};
-    co_return parse_record(key, got->elements[1].text, got->elements[0].number);
+    auto found = parse_record(key, got->elements[1].text, got->elements[0].number);
+    // Not as if there were none: its holder may work on.
+    if (found.has_error())
+        co_return failure{found.error().code, servers_->place() + ": " + found.error().detail};
+    co_return std::move(*found);
 }
 
 // Redis counts connections, of which each process has one for all that wait in it. A node of a
@@ -90,8 +96,10 @@ async<std::vector<std::optional<record>>> redis_store::inspect_many(std::vector<
             co_return unexpected("inspect_many");
         for (std::size_t i = 0; i < group.size(); ++i) {
             const auto& key = keys[group[i]];
-            if (parts[i + 1].is_text())
-                all[group[i]] = parse_record(key, parts[i + 1].text, parts[0].number);
+            if (!parts[i + 1].is_text()) continue;
+            // Whoever has to know why one cannot be read asks for it alone.
+            auto one = parse_record(key, parts[i + 1].text, parts[0].number);
+            if (one.has_value()) all[group[i]] = std::move(*one);
         }
     }
     co_return all;
@@ -118,9 +126,13 @@ result<page> redis_store::read_page(const reply& got, std::size_t limit) const {
     const auto& parts = got.elements;
     if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1) return unexpected("list");
     page found;
-    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
-        if (auto one = parse_record(parts[i].text, parts[i + 1].text, parts[0].number))
-            found.records.push_back(std::move(*one));
+    for (std::size_t i = 1; i + 1 < parts.size(); i += 2) {
+        auto one = parse_record(parts[i].text, parts[i + 1].text, parts[0].number);
+        if (one.has_error())
+            found.records.push_back(rules::unreadable(parts[i].text));
+        else if (*one)
+            found.records.push_back(std::move(**one));
+    }
     if (parts.size() / 2 >= limit) found.next = parts[parts.size() - 2].text;
     return found;
 }
