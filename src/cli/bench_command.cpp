@@ -6,6 +6,7 @@
 #include "cli/fleet_option.hpp"
 #include "cli/given_options.hpp"
 #include "cli/output.hpp"
+#include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
@@ -33,6 +34,9 @@ struct bench_options {
     std::optional<std::string> plan;
 };
 
+// Before a key that is not granted is asked for again.
+constexpr millis pause_when_busy{100};
+
 using samples = std::vector<std::chrono::nanoseconds>;
 
 double micros_at(samples& all, double fraction) {
@@ -43,20 +47,33 @@ double micros_at(samples& all, double fraction) {
     return static_cast<double>(at->count()) / 1000.0;
 }
 
+struct client_result {
+    samples taken{};
+    std::optional<busy> refused{};  // the last time
+};
+
 // Each client has a key of its own: contention is not what is measured.
-boost::asio::awaitable<samples> one_client(locks& store, std::string key, instant until) {
-    samples taken;
+boost::asio::awaitable<client_result> one_client(locks& store, std::string key, instant until) {
+    client_result made;
+    auto& taken = made.taken;
+    net::timer timer{store.get_executor()};
     const lease_options options{.ttl = millis{30'000}};
     while (lease_clock::now() < until && taken.size() < samples_max) {
         const auto begun = lease_clock::now();
-        auto asking = store.async_try_acquire(key, options);
-        auto held = co_await std::move(asking);
-        if (!held) continue;
+        auto asking = store.async_claim_key(key, options);
+        auto answer = co_await std::move(asking);
+        auto* const held = std::get_if<lease>(&answer);
+        if (held == nullptr) {
+            if (const auto* other = std::get_if<busy>(&answer)) made.refused = *other;
+            auto pausing = timer.wait_for(pause_when_busy);
+            co_await std::move(pausing);
+            continue;
+        }
         auto ending = held->async_release();
         co_await std::move(ending);
         taken.push_back(lease_clock::now() - begun);
     }
-    co_return taken;
+    co_return made;
 }
 
 samples bare_round_trips(locks& store) {
@@ -88,7 +105,7 @@ measured measure(const globals& options, int clients_wanted, millis duration) {
     auto store = open_locks(options);
     auto bare = bare_round_trips(store);
     const auto begun = lease_clock::now();
-    std::vector<std::future<samples>> clients;
+    std::vector<std::future<client_result>> clients;
     clients.reserve(static_cast<std::size_t>(clients_wanted));
     const auto run = base::fresh_id();
     for (int i = 0; i < clients_wanted; ++i)
@@ -97,10 +114,14 @@ measured measure(const globals& options, int clients_wanted, millis duration) {
             one_client(store, "pawl-bench/" + run + "/" + std::to_string(i), begun + duration),
             boost::asio::use_future));
     samples all;
+    std::optional<busy> refused;
     for (auto& client : clients) {
-        auto taken = client.get();
-        all.insert(all.end(), taken.begin(), taken.end());
+        const auto made = client.get();
+        all.insert(all.end(), made.taken.begin(), made.taken.end());
+        if (made.refused) refused = made.refused;
     }
+    if (all.empty() && refused)
+        throw exit_error{status::busy, "nothing was measured: " + describe(*refused, "pawl-bench")};
     const auto elapsed = std::chrono::duration<double>(lease_clock::now() - begun).count();
     measured found;
     found.clients = clients_wanted;
