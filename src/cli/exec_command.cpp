@@ -192,8 +192,9 @@ public:
         // Beside the claim. With --wait it could be days until a command needs it.
         if (what_.wait.empty()) on_loop([&] { run_->prepare(); });
         if (!what_.wait.empty()) {
-            auto telling = tell_waiting(core_->running()->shared_store(), what_.key, store_.owner(),
-                                        plan_.waiting.wait);
+            auto telling =
+                tell_waiting(core_->running()->shared_store(), what_.key, what_.slots.value_or(0),
+                             store_.owner(), plan_.waiting.wait);
             boost::asio::co_spawn(store_.get_executor(), std::move(telling), boost::asio::detached);
         }
         const auto code = claim_and_run();
@@ -317,7 +318,7 @@ private:
     }
 
     std::string describe_busy(const busy& other) const {
-        if (!what_.slots) return describe(other, what_.key);
+        if (!what_.slots || other.reason != busy_reason::held) return describe(other, what_.key);
         return "all " + std::to_string(*what_.slots) + " slots of '" + what_.key + "' are held";
     }
 

@@ -84,6 +84,7 @@ class Exec(Case):
         self.assertEqual([one["key"] for one in held], ["gpu/0", "gpu/1"])
         # One that waits takes the slot that is free first.
         waiting = self.start("exec", "gpu", "--slots", "2", "--wait", "--", "sh", "-c", 'echo "$PAWL_SLOT"')
+        self.assertIn("waiting for one of the 2 slots of 'gpu', without a time limit", waiting.stderr.readline())
         (self.folder / "end1").touch()
         self.assertEqual(waiting.communicate(timeout=60)[0], "1\n")
         (self.folder / "end0").touch()
@@ -277,6 +278,13 @@ class ExecAtRest(Case):
 
 class ExecOnRedis(OnRedis, Exec):
     """Every law above, on a real Redis."""
+
+    def test_a_quarantine_is_told_from_slots_that_are_held(self):
+        store = f"{self.store}?quarantine=1h"
+        for words in (["exec", "gpu", "--slots", "2", "--", "true"], ["bench", "--for", "300ms"], ["bench", "--for", "300ms", "--json"]):
+            told = pawl("--store", store, *words)
+            self.assertEqual((told.status, told.out), (75, ""), told.err)
+            self.assertIn("is in quarantine for ", told.err)
 
     def test_the_store_it_sees_is_the_same_from_another_folder(self):
         seen = self.pawl("exec", "k", "--", "sh", "-c", 'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"])
