@@ -329,14 +329,28 @@ json::object api_client::dry_run(const run_request& what) {
     return std::move(made.as_object());
 }
 
-std::vector<std::string> api_client::ask_for_runs(const run_request& what) {
-    const auto made = posted("/api/v1/jobs/" + percent_encode(what.job) + "/runs", body_of(what));
-    documents::member_reader read{made, "what was asked for"};
+std::vector<std::string> ids_in(const json::value& document) {
+    documents::member_reader read{document, "what was asked for"};
     std::vector<std::string> ids;
     for (const auto& one : read.list("ids"))
         if (one.is_string()) ids.emplace_back(one.as_string());
     if (read.fault()) throw store_error{*read.fault()};
     return ids;
+}
+
+std::vector<std::string> api_client::ask_for_runs(const run_request& what) {
+    pawl::client::question post;
+    post.method = "POST";
+    post.target = "/api/v1/jobs/" + percent_encode(what.job) + "/runs";
+    post.body = json::serialize(body_of(what));
+    const auto made = ask(post);
+    if (made.status == 503 && made.find("content-type").starts_with(problem_type)) {
+        const auto told = parsed(caller_.where(), made.body);
+        const documents::member_reader read{told, "the refusal"};
+        if (read.find("ids") != nullptr) tell_queued_in_part(ids_in(told));
+    }
+    if (made.status != 200 && made.status != 202) refuse(made);
+    return ids_in(parsed(caller_.where(), made.body));
 }
 
 bool changed_in(const json::value& from) {
@@ -545,6 +559,12 @@ std::string token_of_environment() {
 }
 
 }  // namespace
+
+void client::tell_queued_in_part(const std::vector<std::string>& ids) {
+    std::string line = "not all runs were queued; these were, or may be:";
+    for (const auto& id : ids) line += ' ' + base::printable(id);
+    log(log_level::warn, line);
+}
 
 bool asks_an_agent(const globals& options) {
     if (options.url) return true;

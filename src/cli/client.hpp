@@ -114,6 +114,9 @@ public:
     virtual boost::json::object examine(const health::doctor_bounds& bounds) = 0;
 
 protected:
+    // Before a failure is: not all that was asked for was queued.
+    static void tell_queued_in_part(const std::vector<std::string>& ids);
+
     status unaudited_ = status::done;
 };
 

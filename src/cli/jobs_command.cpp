@@ -16,8 +16,9 @@
 namespace pawl::cli {
 namespace {
 
-// Between two looks at a run that is waited for.
+// Between two looks at a run that is waited for, and after one that had no answer.
 constexpr millis wait_interval{200};
+constexpr millis wait_interval_unanswered{1'000};
 constexpr std::size_t runs_shown = 10;
 
 std::string text_in(const boost::json::object& what, std::string_view name) {
@@ -202,13 +203,35 @@ status status_of_run(const run_record& run) {
     }
 }
 
+// Nothing when there was no answer, as while a server or an agent is restarted.
+std::optional<seen_run> look_at_run(client& asked, const std::string& id, bool& told) {
+    const auto tell = [&told](const std::exception& why) {
+        if (!std::exchange(told, true))
+            log(log_level::warn, std::string{"no answer, the wait continues: "} + why.what());
+    };
+    try {
+        auto seen = asked.look_for_run(id);
+        told = false;
+        return seen;
+    } catch (const store_error& error) {
+        if (!may_pass(error.code())) throw;
+        tell(error);
+    } catch (const exit_error& error) {
+        // An agent that is ending, or has no room.
+        if (error.code() != status::unavailable) throw;
+        tell(error);
+    }
+    return std::nullopt;
+}
+
 // Nothing when it was withdrawn before any agent had taken it up.
 std::optional<run_record> wait_for_run(client& asked, const std::string& id) {
+    bool told = false;
     for (;;) {
-        auto seen = asked.look_for_run(id);
-        if (seen.run && is_over(seen.run->status)) return seen.run;
-        if (!seen.run && !seen.waits_for) return std::nullopt;
-        time::pause_until(lease_clock::now() + wait_interval);
+        const auto seen = look_at_run(asked, id, told);
+        if (seen && seen->run && is_over(seen->run->status)) return seen->run;
+        if (seen && !seen->run && !seen->waits_for) return std::nullopt;
+        time::pause_until(lease_clock::now() + (seen ? wait_interval : wait_interval_unanswered));
     }
 }
 
@@ -219,8 +242,9 @@ std::string reason_after(const run_record& run) {
 }
 
 void tell_waiting(const std::string& job, const std::vector<std::string>& ids) {
-    const auto which =
-        ids.size() == 1 ? "run " + ids.front() : std::to_string(ids.size()) + " runs";
+    // With --json this is where the IDs stand until all are over.
+    std::string which = ids.size() == 1 ? "run" : "runs";
+    for (const auto& id : ids) which += (id == ids.front() ? " " : ", ") + id;
     log(log_level::info, "waiting for " + which + " of job '" + base::printable(job) +
                              "' to finish, without a time limit; Ctrl-C stops the wait only");
 }

@@ -126,6 +126,9 @@ private:
     // Opens the store if need be, which may have another loop: this thread drives both.
     result<std::optional<record>> inspect_or_fail(const std::string& key) {
         try {
+            // This user's own store says nothing of who holds what elsewhere.
+            if (choose_store(options_).from == "default" && !choose_journal(options_).url.empty())
+                return failure{errc::unsupported, "no store is named beside the journal"};
             return store().inspect(key);
         } catch (const store_error& error) {
             return failure{error.code(), error.what()};
@@ -151,16 +154,30 @@ millis store_client::release(const forced_release& what) {
     // Before anything is done: a URL that is none is a mistake of the command line. A journal that
     // is down is none, and no reason to leave the key held.
     const bool audited = keeps_journal(options_);
-    if (!store().force_release(shown.key, token, delay))
-        throw exit_error{status::refused, "not released: lock '" + base::printable(shown.key) +
-                                              "' no longer has token " +
-                                              std::to_string(number(token)) +
-                                              "; see 'pawl locks show'"};
-    log(log_level::warn, documents::force_release_line(shown, what.reason));
+    // What may have been done stands in the audit log as well: the next attempt only finds it done.
+    std::optional<store_error> unknown;
+    try {
+        if (!store().force_release(shown.key, token, delay))
+            throw exit_error{status::refused, "not released: lock '" + base::printable(shown.key) +
+                                                  "' no longer has token " +
+                                                  std::to_string(number(token)) +
+                                                  "; see 'pawl locks show'"};
+    } catch (const store_error& error) {
+        if (error.code() != errc::outcome_unknown) throw;
+        unknown = error;
+    }
+    auto line = documents::force_release_line(shown, what.reason);
+    auto detail = documents::force_release_detail(shown, what.reason);
+    if (unknown) {
+        line += "; whether it took effect is not known";
+        detail += " (whether it took effect is not known)";
+    }
+    log(log_level::warn, line);
     if (audited)
-        note_audit("lock.release", shown.key, documents::force_release_detail(shown, what.reason));
+        note_audit("lock.release", shown.key, std::move(detail));
     else
         log(log_level::debug, "not audited: the store keeps no journal");
+    if (unknown) throw *unknown;
     const auto after = store().inspect(shown.key);
     // What the next holder has left is no wait: the key was free when it was granted to them.
     return after && number(after->holder) == 0 ? after->remaining : millis{0};
@@ -270,8 +287,20 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         one.arguments = what.arguments;
         one.past = what.resume ? inheritance::last_saved : inheritance::none;
         one.by = actor_name();
+        try {
+            ask(verbs().add_trigger(one));
+        } catch (const store_error& error) {
+            const bool unknown = error.code() == errc::outcome_unknown;
+            if (unknown) ids.push_back(one.id);
+            if (ids.empty()) throw;
+            // What was queued runs.
+            tell_queued_in_part(ids);
+            note_audit("job.run", job.name,
+                       "only " + std::to_string(ids.size()) + " of its partitions" +
+                           (unknown ? " (whether the last was queued is not known)" : ""));
+            throw;
+        }
         ids.push_back(one.id);
-        ask(verbs().add_trigger(one));
     }
     const auto past = what.resume ? inheritance::last_saved : inheritance::none;
     note_audit("job.run", job.name, documents::words_of_request(past, what.arguments));

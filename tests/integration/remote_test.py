@@ -1,5 +1,6 @@
 """The commands of somebody's desk through an agent's API: the same answers, and what is refused."""
 import http.server
+import json
 import re
 import subprocess
 import threading
@@ -191,19 +192,51 @@ class Somebody(http.server.BaseHTTPRequestHandler):
                 if self.server.leaving.wait(0.1):
                     return
 
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.startswith("/noise"):
+            return self.do_GET()
+        body = json.dumps({"title": "Service Unavailable", "status": 503, "detail": "only some partitions were asked for", "ids": ["run-1", "run-2"]})
+        self.wfile.write(f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
     def log_message(self, *_):
         pass
 
 
 class Trouble(RemoteCase):
-    def test_somebody_else_who_answers_is_told_from_an_agent(self):
+    def somebody(self):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Somebody)
         server.leaving = threading.Event()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.addCleanup(server.leaving.set)
-        url = f"http://127.0.0.1:{server.server_port}"
+        return f"http://127.0.0.1:{server.server_port}"
+
+    def test_runs_that_were_queued_before_a_failure_are_named(self):
+        told = pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/partly"))
+        self.assertEqual(told.status, 69, told.err)
+        self.assertIn("run-1 run-2", told.err)
+        # What was sent may have been done, whatever came back.
+        self.assert_one_line(pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/noise")), 69, "no answer of an agent")
+
+    def test_a_wait_outlasts_a_restart_of_the_agent_that_is_asked(self):
+        self.one = self.serving("node-a", listen=f"127.0.0.1:{free_port()}")
+        self.serving("node-b", job("two", f"until [ -e {self.folder}/go ]; do sleep 0.05; done"))
+        told = environment(PAWL_URL=f"http://127.0.0.1:{self.one.port}", PAWL_TOKEN=self.users["alice"][0])
+        waiter = start("jobs", "run", "two", "--wait", "--json", env=told)
+        self.addCleanup(self.end, waiter)
+        run = re.search(r"waiting for run (\S+) of job 'two'", waiter.stderr.readline()).group(1)
+        self.one.stop()
+        self.assertIn("the wait continues", waiter.stderr.readline())
+        self.one.start()
+        self.file("go").touch()
+        out, err = waiter.communicate(timeout=60)
+        self.assertEqual(waiter.returncode, 0, err)
+        self.assertEqual([(one["id"], one["status"]) for one in json.loads(out)["runs"]], [(run, "completed")])
+
+    def test_somebody_else_who_answers_is_told_from_an_agent(self):
+        url = self.somebody()
         for path, status, says in (("elsewhere", 78, "is not followed"), ("page", 78, "not one of an agent's API"), ("text", 78, "no JSON"),
                                    ("other", 78, "'locks' of the list of locks must be a list"), ("cut", 69, "closed within an answer"),
                                    ("noise", 78, "no answer of an agent"), ("huge", 78, "no answer of an agent"), ("nothing", 69, "without an answer"),
