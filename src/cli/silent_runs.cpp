@@ -10,6 +10,8 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::size_t seen_at_once_max = 100, seen_max = 10'000;
+// Runs whose key, or row, is out of reach are passed over. More of them are the store's trouble.
+constexpr std::size_t unjudged_max = 3;
 
 // An agent's runs are its own, or another agent's, to judge: they go on writing about one for a
 // while when the journal was away. `pawl exec` does not, so that nothing is in doubt.
@@ -32,22 +34,28 @@ async<bool> judge(std::shared_ptr<journal> rows, run_record one, lock_reader ins
     co_return judged;
 }
 
-// How many were seen, and those of them that stay, are added.
+struct counted {
+    std::size_t seen = 0;
+    std::size_t left = 0;      // of those that were seen, as they were
+    std::size_t unjudged = 0;  // of those that were left, for a failure
+};
+
+// What was seen is added.
 async<bool> judge_some(std::shared_ptr<journal> rows, std::string key, lock_reader inspect,
-                       std::size_t& seen, std::size_t& left) {
-    auto finding = rows->stale_runs(seen_at_once_max, left);
+                       counted& all) {
+    auto finding = rows->stale_runs(seen_at_once_max, all.left);
     const auto silent = co_await std::move(finding);
     if (silent.has_error()) co_return silent.error();
-    seen += silent->size();
+    all.seen += silent->size();
     for (const auto& one : *silent) {
         if (!is_for_us(one, key)) {
-            ++left;
+            ++all.left;
             continue;
         }
         auto judging = judge(rows, one, inspect);
         const auto over = co_await std::move(judging);
-        if (over.has_error()) co_return over.error();
-        if (!*over) ++left;
+        if (over.has_error() && ++all.unjudged > unjudged_max) co_return over.error();
+        if (over.has_error() || !*over) ++all.left;
     }
     co_return !silent->empty();
 }
@@ -56,9 +64,9 @@ async<bool> judge_some(std::shared_ptr<journal> rows, std::string key, lock_read
 
 boost::asio::awaitable<void> judge_silent_runs(std::shared_ptr<journal> rows, std::string key,
                                                lock_reader inspect) {
-    std::size_t seen = 0, left = 0;
-    while (seen < seen_max) {
-        auto judging = judge_some(rows, key, inspect, seen, left);
+    counted all;
+    while (all.seen < seen_max) {
+        auto judging = judge_some(rows, key, inspect, all);
         const auto more = co_await std::move(judging);
         if (more.has_error())
             log(log_level::debug, "stale runs not resolved: " + more.error().detail);

@@ -202,6 +202,25 @@ class Exec(Audited):
         self.assertEqual(self.pawl("doctor").err.count("lost"), 0)
         holder.send_signal(signal.SIGCONT)
 
+    def test_a_journal_without_its_store_ends_no_run(self):
+        """Goal: a run that lives is not ended for want of its lease. Method: who asks names the journal alone, and has a default store."""
+        journal, home = f"sqlite:{self.folder}/journal.db", self.folder / "home"
+        home.mkdir()
+        holder = start("--store", self.store, "--journal", journal, "exec", "k", "--ttl", "60s", "--", "sh", "-c", "echo held; exec sleep 60")
+        self.addCleanup(self.end, holder)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        holder.send_signal(signal.SIGSTOP)
+
+        def row():
+            (one,) = pawl("--journal", journal, "runs", "ls", "--json", env=environment(HOME=str(home))).json()["runs"]
+            return one
+        heard = self.pawl_time(row()["last_heartbeat"])
+        until(lambda: time.time() - heard > 12)
+        row()
+        self.assertEqual(row()["status"], "started")
+        self.assertEqual(list(home.rglob("*.db")), [])
+        holder.send_signal(signal.SIGCONT)
+
     @staticmethod
     def pawl_time(text):
         return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
@@ -360,6 +379,37 @@ class ExecOnRedis(OnRedis, Exec):
 
     def written(self, space, run):
         return self.server.ask("HGET", f"{space}:journal:run:{run}", "status"), self.server.ask("HGET", f"{space}:journal:run:{run}", "reason")
+
+    def test_a_key_out_of_reach_keeps_no_other_run_from_being_judged(self):
+        killed = {}
+        for space, damaged in (("one", "a"), ("two", "b")):
+            for key in ("a", "b"):
+                holder = start("--store", f"{self.store}?namespace={space}", "exec", key, "--ttl", "1s", "--grace", "0s",
+                               "--", "sh", "-c", 'echo "$PAWL_RUN_ID"; exec sleep 60')
+                self.addCleanup(self.end, holder)
+                killed[space, key] = holder.stdout.readline().strip()
+                holder.kill()
+                holder.wait()
+            self.assertEqual(self.server.ask("DEL", f"{space}:lock:{damaged}"), "1")
+            self.server.ask("SET", f"{space}:lock:{damaged}", "damaged")
+        since = time.monotonic()
+        until(lambda: time.monotonic() - since > SILENCE)
+        for space, damaged, other in (("one", "a", "b"), ("two", "b", "a")):
+            self.assertEqual(pawl("--store", f"{self.store}?namespace={space}", "runs", "ls").status, 0)
+            self.assertEqual(self.written(space, killed[space, damaged])[0], "started")
+            self.assertEqual(self.written(space, killed[space, other])[0], "lost")
+
+    def test_a_forced_release_whose_answer_was_lost_is_audited(self):
+        self.hold("k", "--ttl", "60s")
+        cable = Cable(self.server.port, hold_from=b"17000")  # its delay, in ms
+        self.addCleanup(cable.close)
+        told = pawl("--store", f"redis://{cable.address}?timeout=2s", "--journal", self.store, "locks", "release", "k", "--reason", "stuck",
+                    "--yes", "--delay", "17s")
+        self.assertEqual(told.status, 69, told.err)
+        self.assertTrue(cable.held.is_set())
+        (entry,) = self.pawl("audit", "ls", "--json").json()["audit"]
+        self.assertEqual((entry["action"], entry["target"]), ("lock.release", "k"))
+        self.assertTrue(entry["detail"].endswith(": stuck (whether it took effect is not known)"), entry["detail"])
 
     def lose_a_claim(self, *words, before):
         """Its answer is lost, and `before` comes between it and its repetition."""
