@@ -175,8 +175,9 @@ result<answers> client::connections::run(const request& what) {
     }
     if (!refused && what.greets) {
         all.hello = greet(on, why);
-        // Without a time what was done is done; where nothing else was asked, there is no answer.
-        if (!all.hello && what.commands.empty()) refused = why;
+        // What was written is written, with or without a time. What was read is read again: a
+        // store that has never told the time could not go by it.
+        if (!all.hello && what.does == effect::none) refused = why;
     }
     mongoc_client_pool_push(from.get(), on);
     if (!refused) return all;

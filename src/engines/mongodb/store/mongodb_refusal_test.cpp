@@ -233,6 +233,18 @@ TEST_F(MongodbMedium, OneUpdateThatIsRefusedLeavesTheOthersOfItsBatchKnown) {
     expect_failure(got->at(1), errc::unreachable, "conflict");
 }
 
+// Else a command that starts while its server stands still would be told that this is no MongoDB.
+TEST_F(MongodbMedium, AReadWithoutTheTimeHasNoAnswer) {
+    small_mongo server{stands_alone(), always(documents({}))};
+    const auto on = open(server);
+    server.hide_its_time(true);
+    expect_failure(read(on), errc::unreachable, "");
+    server.hide_its_time(false);
+    const auto seen = read(on);
+    ASSERT_TRUE(seen.has_value()) << seen.error().detail;
+    EXPECT_TRUE(seen->clock.has_value());
+}
+
 TEST_F(MongodbMedium, ADocumentOfOthersIsNoRecord) {
     small_mongo server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
     expect_failure(read(open(server)), errc::rejected, "is no record of pawl");

@@ -13,6 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -60,6 +61,9 @@ public:
             if (name_of(one) == name) found.push_back(one);
         return found;
     }
+
+    // From now on the connection is cut that asks for the time.
+    void hide_its_time(bool hidden) { hides_its_time_ = hidden; }
 
 private:
     using tcp = boost::asio::ip::tcp;
@@ -134,6 +138,8 @@ private:
 
     std::optional<document> say(const document& command) {
         const auto name = name_of(command);
+        // The library's own greetings go by the old name.
+        if (name == "hello" && hides_its_time_) return std::nullopt;
         if (name == "hello" || name == "isMaster" || name == "ismaster") {
             auto greeting = hello_;
             greeting.small("minWireVersion", 0).small("maxWireVersion", 13);
@@ -155,6 +161,7 @@ private:
     tcp::acceptor acceptor_;
     std::mutex mutex_;
     std::vector<document> heard_;  // under mutex_
+    std::atomic<bool> hides_its_time_{false};
     std::thread thread_;
 };
 
