@@ -18,6 +18,7 @@ public:
         : inner_{std::move(inner)}, faults_{std::move(faults)} {}
 
     async<beginning> begin(run_start start) override {
+        if (faults_->on_begin) faults_->on_begin();
         auto beginning_of = lossy(inner_->begin(std::move(start)));
         auto told = co_await std::move(beginning_of);
         co_await pass(faults_->begin_delay);

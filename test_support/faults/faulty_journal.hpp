@@ -31,6 +31,7 @@ struct journal_plan {
     // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
     // is used.
     std::function<void()> on_control_read{};
+    std::function<void()> on_begin{};
     std::function<void()> on_publication{};
     std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
                                      // the loop after it is there

@@ -16,7 +16,7 @@ describe('a lock as it runs down', () => {
     const first = held(lock({ remaining_ms: 30_000 }));
     expect(held(lock({ remaining_ms: 5_000, fence_token: 4 }), first).full).toBe(5_000);
   });
-  it('is in cooldown when nobody holds it and its time is not up, and free after', () => {
+  it('is in cooldown when no client holds it, and free after', () => {
     const now = Date.now();
     expect(stateOf(held(lock()), now)).toBe('held');
     expect(stateOf(held(lock({ held: false })), now)).toBe('cooldown');
