@@ -12,19 +12,25 @@
 namespace pawl {
 namespace {
 
+// A node whose only job is due at that time, once a day, and is paused.
+std::unique_ptr<scheduler_node> paused_until_due(schedule_world& one, time::wall_instant due) {
+    auto ears = std::make_shared<counting>();
+    auto made = one.node("a", {.watcher = ears});
+    made->cron.add(one.note("j", "a"), daily_at(due));
+    made->start();
+    EXPECT_TRUE(eventually([&] { return ears->ready == 1; }));
+    EXPECT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    EXPECT_TRUE(has_read_the_control_state(one));
+    return made;
+}
+
 // Goal: what came due during a pause does not run after the resume, whatever node looks. Method: a
 // job is paused, comes due and is resumed; then a second node starts, which knows nothing of the
 // pause, and has run another job of its own a few times.
 TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
     schedule_world one;
     const auto due = whole_second_in(15s);
-    auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
-    a->cron.add(one.note("j", "a"), daily_at(due));
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
-    ASSERT_TRUE(has_read_the_control_state(one));
+    auto a = paused_until_due(one, due);
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
     ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
     auto b = one.node("b");
@@ -85,13 +91,7 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
 void expect_run_after_a_late_resume(int answers_missing) {
     schedule_world one;
     const auto due = whole_second_in(15s);
-    auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
-    a->cron.add(one.note("j", "a"), daily_at(due));
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
-    ASSERT_TRUE(has_read_the_control_state(one));
+    auto a = paused_until_due(one, due);
     one.journal_faults->fail_control_state = errc::unreachable;
     ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
