@@ -506,6 +506,22 @@ bool referee::was_away(std::size_t node, nanos granted, millis ttl) const {
                         [&](const interval& one) { return one.from <= to && one.to > from; });
 }
 
+// A run's row is of its job, partition and occurrence: where an edition with another number of
+// partitions has skipped it while a reload went from node to node, that row tells of this one.
+bool referee::skipped_by_another_edition(std::size_t job, std::uint32_t partition,
+                                         pawl::occurrence occurrence) const {
+    const auto& plan = plan_.jobs[job];
+    for (std::size_t which = 0; which < reloaded_[job].size(); ++which) {
+        const auto partitions = plan.editions[which].partitions;
+        if (partition >= partitions) continue;
+        const auto seen = keys_.find(key_of(plan, partitions, partition));
+        if (seen == keys_.end()) continue;
+        const auto found = seen->second.occurrences.find(number(occurrence));
+        if (found != seen->second.occurrences.end() && found->second.skipped) return true;
+    }
+    return false;
+}
+
 // What another number of partitions has left is nobody's share of the work any more.
 bool referee::is_there_at_the_end(std::size_t job, const std::string& key) const {
     const auto& plan = plan_.jobs[job];
@@ -528,6 +544,8 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
     // Who froze between its grant and its work may write that down so late that it cannot give the
     // occurrence back any more.
     const bool told = history.skipped || history.row_lost ||
+                      (row.starts_with(" (skipped: ") &&
+                       skipped_by_another_edition(job, partition, occurrence)) ||
                       missed_[job].contains(number(occurrence)) ||
                       row == " (skipped: its lease ended before its work began)";
     // A grant that nobody acts upon is no beginning, unless who was granted it could not.

@@ -202,6 +202,8 @@ private:
     void check_edition(std::size_t job, std::size_t which);
     void check_occurrence(std::size_t job, std::size_t edition, std::uint32_t partition,
                           pawl::occurrence occurrence, bool tells);
+    bool skipped_by_another_edition(std::size_t job, std::uint32_t partition,
+                                    pawl::occurrence occurrence) const;
     bool is_there_at_the_end(std::size_t job, const std::string& key) const;
     void check_asked();
     bool was_free(const key_history& seen, nanos from, nanos how_long) const;
