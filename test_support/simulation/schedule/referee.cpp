@@ -438,8 +438,9 @@ bool referee::overtaken(const key_history& seen, pawl::occurrence occurrence) co
     if (found == seen.occurrences.end()) return false;
     const auto& history = found->second;
     auto back = for_ever;
+    // A store that is there for a moment only is not asked in it.
     for (const auto& one : healthy_[history.node])
-        if (one.to > history.broken_at)
+        if (one.to > history.broken_at + time_to_ask && one.to > one.from + time_to_ask)
             back = std::min(back, std::max(one.from, history.broken_at));
     const auto asks_again = back == for_ever ? back : back + time_to_ask;
     // It asked, found the key busy with another occurrence, and was not there when that ended.
