@@ -1,5 +1,5 @@
 // Looks for a seed that breaks a law, for as many seeds or for as long as it is told: what the
-// programs simulate_leases, simulate_sharing and simulate_schedules do.
+// programs simulate_leases, simulate_sharing, simulate_schedules and simulate_slots do.
 //
 //     simulate_… FIRST STEP COUNT SECONDS [LAW]
 //
