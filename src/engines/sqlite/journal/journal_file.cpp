@@ -95,7 +95,8 @@ journal_session::on_writer::on_writer(connection& on, std::int64_t space)
     : tables{on, space},
       begin{on, "BEGIN IMMEDIATE"},
       commit{on, "COMMIT"},
-      roll_back{on, "ROLLBACK"} {}
+      roll_back{on, "ROLLBACK"},
+      begin_reading{on, "BEGIN"} {}
 
 journal_session::on_reader::on_reader(connection& on, std::int64_t space)
     : tables{on, space}, begin{on, "BEGIN"}, end{on, "COMMIT"} {}
@@ -148,7 +149,7 @@ std::optional<failure> journal_file::transact(
                       });
     const int set = by.commit_with(full ? synchronous::full : synchronous::normal);
     if (set != SQLITE_OK) return by.refused(set);
-    auto& [tables, begin, commit, roll_back] = *on.writing;
+    auto& [tables, begin, commit, roll_back, begin_reading] = *on.writing;
     // A failed COMMIT, or an error such as a full disk, may have rolled back already.
     const auto undo = [&] {
         if (sqlite3_get_autocommit(by.handle()) == 0) roll_back.run();

@@ -10,6 +10,7 @@
 
 #include <pawl/clock.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,7 @@ struct journal_session {
     struct on_writer {
         on_writer(connection& on, std::int64_t space);
         journal_tables tables;
-        statement begin, commit, roll_back;
+        statement begin, commit, roll_back, begin_reading;
     };
     struct on_reader {
         on_reader(connection& on, std::int64_t space);
@@ -94,6 +95,10 @@ public:
         -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))>;
 
 private:
+    template <class Step>
+    static auto read_by(connection& by, journal_tables& tables, statement& begin, statement& end,
+                        Step& step)
+        -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))>;
     journal_file(std::string path, sqlite_settings settings);
 
     static std::int64_t now();
@@ -105,22 +110,44 @@ private:
 
     // Constant after construction
     const sqlite_settings settings_;
+
+    // What is read first is read by the connection that is open: to a command that reads once, a
+    // second one costs as much as a transaction. Later reads hold up no write.
+    std::atomic<bool> has_read_{false};
 };
 
 template <class Step>
 auto journal_file::read(instant deadline, Step step)
     -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))> {
+    if (!has_read_.exchange(true, std::memory_order_relaxed)) {
+        // Only if nobody writes just now.
+        if (auto turn = to_write(lease_clock::now()); turn.has_value()) {
+            auto& by = (*turn)->file->writer();
+            by.wait_until(deadline);
+            auto& on = *(*turn)->writing;
+            auto answer = read_by(by, on.tables, on.begin_reading, on.commit, step);
+            if (sqlite3_get_autocommit(by.handle()) == 0) on.roll_back.run();
+            return answer;
+        }
+    }
     auto turn = to_read(deadline);
     if (turn.has_error()) return turn.error();
     auto& by = (*turn)->reader.get();
     by.wait_until(deadline);
     auto& on = *(*turn)->reading;
-    on.tables.start();
-    if (!on.begin.run()) return by.refused(on.begin.code());
-    auto answer = step(on.tables, now());
+    return read_by(by, on.tables, on.begin, on.end, step);
+}
+
+template <class Step>
+auto journal_file::read_by(connection& by, journal_tables& tables, statement& begin, statement& end,
+                           Step& step)
+    -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))> {
+    tables.start();
+    if (!begin.run()) return by.refused(begin.code());
+    auto answer = step(tables, now());
     // Always, or a reader would keep the log from being emptied.
-    on.end.run();
-    if (on.tables.fault() != SQLITE_OK) return by.refused(on.tables.fault());
+    end.run();
+    if (tables.fault() != SQLITE_OK) return by.refused(tables.fault());
     return answer;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <thread>
@@ -73,6 +74,30 @@ TEST(JournalFile, AStoreInTheSameFileGoesOnWhileJournalsComeAndGo) {
     EXPECT_GT(grants.load(), 0);
     EXPECT_EQ(refusals.load(), 0);
     EXPECT_EQ(outsider{path}.run("SELECT count(*) FROM pawl_run WHERE status = 'completed'"), "40");
+}
+
+// How many descriptors of this process are of this file.
+int times_open(const std::string& path) {
+    int times = 0;
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        std::error_code gone;  // the one of this look
+        if (std::filesystem::read_symlink(each, gone) == path) ++times;
+    }
+    return times;
+}
+
+// A command under `pawl exec` reads once.
+TEST(JournalFile, WhatIsReadFirstNeedsNoConnectionOfItsOwn) {
+    const test_folder where;
+    const auto path = (std::filesystem::canonical(where.path()) / "pawl.db").string();
+    trial_journal mine{path};
+    const auto start = fresh_run("job", 7);
+    ASSERT_EQ(mine.get(mine->begin(start)).outcome, begin_outcome::begun);
+    EXPECT_EQ(mine.get(mine->find_run(start.id))->job, "job");
+    EXPECT_EQ(times_open(path), 1);
+    EXPECT_EQ(mine.get(mine->find_run(start.id))->job, "job");
+    EXPECT_EQ(times_open(path), 2);
+    EXPECT_TRUE(mine.get(mine->finish({start.id, start.token}, ended(run_status::completed))));
 }
 
 TEST(JournalFile, WhatIsNoStoreIsRefused) {
