@@ -9,6 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace pawl::exec {
@@ -16,6 +20,7 @@ namespace {
 
 using testing::Contains;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::Optional;
 
@@ -57,15 +62,19 @@ TEST(Descendants, WhoeverIsEndingIsTold) {
 }
 
 TEST(Descendants, EachThreadOfAProcessIsFound) {
-    const pid_t pid = crash::run_in_process([] {
-        std::thread{[] { pause(); }}.detach();
-        pause();
-    });
-    EXPECT_TRUE(crash::eventually([&] { return threads_of(pid).size() == 2; }));
-    EXPECT_THAT(threads_of(pid), Contains(pid));
-    kill(pid, SIGKILL);
-    crash::wait_for_process(pid);
-    EXPECT_THAT(threads_of(pid), IsEmpty());
+    std::promise<pid_t> other;
+    std::jthread waiting{[&](const std::stop_token& stop) {
+        other.set_value(gettid());
+        std::mutex mutex;
+        std::unique_lock lock{mutex};
+        std::condition_variable_any{}.wait(lock, stop, [] { return false; });
+    }};
+    EXPECT_THAT(threads_of(getpid()), IsSupersetOf({getpid(), other.get_future().get()}));
+    const pid_t gone = crash::run_in_process([] { pause(); });
+    EXPECT_THAT(threads_of(gone), Contains(gone));
+    kill(gone, SIGKILL);
+    crash::wait_for_process(gone);
+    EXPECT_THAT(threads_of(gone), IsEmpty());
 }
 
 }  // namespace
