@@ -530,7 +530,7 @@ TEST(DispatcherWithoutJournal, ABoundOfAJobHoldsForPartitionsThatWaitedForRoom) 
                      }),
         together);
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 11s; }));
-    one.journal_faults->turns_late = 300'000;
+    one.journal_faults->turns_late = 20'000;
     is_full = false;
     EXPECT_TRUE(eventually([&] { return ended == 2; }));
     a->stop();
