@@ -188,5 +188,22 @@ TEST(LeaseRights, LeasesAndFencesAreAuditedAndSoManyAMinute) {
                           {"lease.acquire", 10}, {"lease.release", 10}, {"fence.check", 10}}));
 }
 
+// Goal: a lease that stops a job is in the audit, whatever was done before it in the same minute.
+TEST(LeaseRights, LeasesOfReservedKeysAreAuditedEachTime) {
+    lease_world world;
+    const auto take = [&](const std::string& key) {
+        const auto body = R"({"key": ")" + key + R"(", "ttl_ms": 1000})";
+        return world.ask(by("root", user_role::admin, "POST", "/api/v1/leases", body)).status;
+    };
+    for (int i = 0; i < 12; ++i) ASSERT_EQ(take("k" + std::to_string(i)), 201u);
+    ASSERT_EQ(take("job/payroll"), 201u);
+    // The last that is written may still be on its way.
+    const auto until = lease_clock::now() + 10s;
+    bool is_there = false;
+    while (!is_there && lease_clock::now() < until)
+        for (const auto& one : audited(world)) is_there |= one.target == "job/payroll";
+    EXPECT_TRUE(is_there);
+}
+
 }  // namespace
 }  // namespace pawl::api

@@ -112,6 +112,30 @@ std::string printable(std::string_view text) {
     return safe;
 }
 
+std::string escaped_json(std::string text) {
+    const auto is_plain = [](char byte) { return static_cast<unsigned char>(byte) < 0x7f; };
+    if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+    std::string safe;
+    safe.reserve(text.size());
+    for (std::string_view rest{text}; !rest.empty();) {
+        const auto character = first_of(rest);
+        if (is_unprintable(character) || is_invisible(character)) {
+            const unsigned code = code_of(character);
+            char escape[16];
+            if (code < 0x10000)
+                std::snprintf(escape, sizeof escape, "\\u%04x", code);
+            else
+                std::snprintf(escape, sizeof escape, "\\u%04x\\u%04x",
+                              0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ffU));
+            safe += escape;
+        } else {
+            safe += character;
+        }
+        rest.remove_prefix(character.size());
+    }
+    return safe;
+}
+
 std::string visible_text::show(std::string_view piece) {
     pending_ += piece;
     std::string_view rest{pending_};

@@ -17,6 +17,10 @@ std::size_t find_unprintable(std::string_view text);
 // Source: The Unicode Standard, Default_Ignorable_Code_Point (DerivedCoreProperties.txt).
 std::size_t find_invisible(std::string_view text);
 
+// The same JSON without such characters, each written as an escape of JSON.
+// REQUIRES: JSON in UTF-8.
+std::string escaped_json(std::string text);
+
 // What a program has written, for a terminal: line ends and tabs stay, and all else that
 // takes a terminal over or turns the order around is shown, as ^[ or <U+202E>. Takes it in pieces,
 // which may end within a character.

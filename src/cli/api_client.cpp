@@ -333,7 +333,8 @@ std::vector<std::string> ids_in(const json::value& document) {
     documents::member_reader read{document, "what was asked for"};
     std::vector<std::string> ids;
     for (const auto& one : read.list("ids"))
-        if (one.is_string()) ids.emplace_back(one.as_string());
+        // A server that only says that it is an agent may send anything.
+        if (one.is_string()) ids.push_back(base::printable(one.as_string()));
     if (read.fault()) throw store_error{*read.fault()};
     return ids;
 }

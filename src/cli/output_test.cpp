@@ -1,5 +1,7 @@
 #include "cli/output.hpp"
 
+#include <boost/json.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,6 +26,17 @@ TEST(Output, NoCellOfATableTakesTheTerminalOver) {
     testing::internal::CaptureStdout();
     print_table({{"ID"}, {"run-\x1b]0;mine\x07\x1b[2J"}});
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "ID\nrun-?]0;mine??[2J\n");
+}
+
+// The same for a document, which says the same when it is read again: U+009B, U+202E, and U+E0041,
+// which nobody sees.
+TEST(Output, NoTextOfADocumentTakesTheTerminalOver) {
+    const std::string text = "a\u009b2J\u202eb\U000e0041 \u00e9";
+    testing::internal::CaptureStdout();
+    print_json({{"text", text}});
+    const auto printed = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(printed, "{\"text\":\"a\\u009b2J\\u202eb\\udb40\\udc41 \u00e9\"}\n");
+    EXPECT_EQ(boost::json::parse(printed).at("text").as_string(), text);
 }
 
 TEST(Output, TimesForPeopleAreLocalWithTheirOffset) {

@@ -196,6 +196,10 @@ class Somebody(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         if self.path.startswith("/noise"):
             return self.do_GET()
+        if self.path.startswith("/hostile"):
+            body = json.dumps({"ids": ["\x1b]0;mine\x07\x1b[2J"]})
+            self.wfile.write(f"HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+            return
         body = json.dumps({"title": "Service Unavailable", "status": 503, "detail": "only some partitions were asked for", "ids": ["run-1", "run-2"]})
         self.wfile.write(f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
@@ -219,6 +223,11 @@ class Trouble(RemoteCase):
         self.assertIn("run-1 run-2", told.err)
         # What was sent may have been done, whatever came back.
         self.assert_one_line(pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/noise")), 69, "no answer of an agent")
+
+    def test_ids_of_whoever_answers_do_not_take_the_terminal_over(self):
+        told = pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/hostile"))
+        self.assertEqual(told.status, 0, told.err)
+        self.assertEqual(told.out, "queued run ?]0;mine??[2J of job 'parts'\n")
 
     def test_a_wait_outlasts_a_restart_of_the_agent_that_is_asked(self):
         self.one = self.serving("node-a", listen=f"127.0.0.1:{free_port()}")
