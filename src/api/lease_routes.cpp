@@ -65,15 +65,19 @@ struct service_state {
         const auto found = known.find({token, key});
         if (found != known.end()) around->instruments->heard_from(found->second.owner);
     }
-    // Leaves a tombstone for a copy of the claim, which would hold the key for nobody.
-    void bury(const std::string& key, fence_token token) {
-        const auto found = known.find({token, key});
-        if (found == known.end() || !found->second.claimed_again) return;
-        withdrawal buried{key, *std::exchange(found->second.claimed_again, std::nullopt)};
-        auto& loop = around->core->loop();
-        auto burying = runtime::claimer::withdraw(engine().claims(), std::move(buried),
-                                                  loop.now() + found->second.ttl);
-        boost::asio::co_spawn(loop.get_executor(), std::move(burying), net::unattended{});
+    // Leaves a tombstone for a copy of the claim, which would hold the key for nobody. Only of a
+    // lease that was released, and before the client hears of that: what is granted under the same
+    // id later is not this claim's to end.
+    static awaitable<void> bury(std::shared_ptr<service_state> self, std::string key,
+                                fence_token token) {
+        const auto found = self->known.find({token, key});
+        if (found == self->known.end() || !found->second.claimed_again) co_return;
+        withdrawal buried{std::move(key),
+                          *std::exchange(found->second.claimed_again, std::nullopt)};
+        const auto until = self->around->core->loop().now() + self->engine().settings().timeout;
+        auto burying =
+            runtime::claimer::withdraw(self->engine().claims(), std::move(buried), until);
+        co_await std::move(burying);
     }
     // A claim under this id of a client's had no answer, or has one now.
     void unanswered(const std::string& id) {
@@ -456,8 +460,9 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
     for (int attempt = 0; attempt < release_attempts; ++attempt) {
         auto releasing = state->store().release(which.key, which.token, how);
         const auto answer = co_await std::move(releasing);
-        if (answer.has_value()) state->bury(which.key, which.token);
         if (answer.has_value() && *answer) {
+            auto burying = service_state::bury(state, which.key, which.token);
+            co_await std::move(burying);
             state->count_release(which.key, which.token);
             audit_often(state->around, asked->who.name, "lease.release", which.key,
                         "token " + std::to_string(number(which.token)));

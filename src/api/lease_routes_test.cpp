@@ -180,6 +180,24 @@ TEST(Leases, AClaimThatWasSentAgainIsWithdrawnAfterItsRelease) {
     }
 }
 
+// Goal: a release ends what was granted under its token, and nothing else. Method: a claim that was
+// sent twice lapses, and is granted anew under its id; then the old token is released.
+TEST(Leases, AReleaseOfAnOldTokenLeavesTheLeaseOfTheSameClaimAlone) {
+    lease_world world;
+    const std::string brief = R"({"key": "k", "ttl_ms": 200, "claim_id": "c"})";
+    const auto old = world.acquire(brief);
+    ASSERT_EQ(old.status, 201u) << old.body;
+    ASSERT_LT(world.acquire(brief).status, 300u);
+    const auto until = lease_clock::now() + 10s;
+    while (world.inspect("k") && lease_clock::now() < until) std::this_thread::yield();
+    const auto held = world.acquire(R"({"key": "k", "ttl_ms": 3600000, "claim_id": "c"})");
+    ASSERT_GT(number_in(held, "fence_token"), number_in(old, "fence_token"));
+    EXPECT_EQ(world.release(old).status, 409u);
+    world.on_loop([] {});
+    EXPECT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 1000, "claim_id": "other"})").status, 409u);
+    EXPECT_EQ(world.release(held).status, 204u);
+}
+
 TEST(Leases, AClaimOfUnknownOutcomeIsWithdrawn) {
     lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .timeout = 50ms}}};
     world.where().faults->answers_to_lose = 1'000'000;
