@@ -99,6 +99,8 @@ sharing::step sharing::next(instant now) {
 // The slot goes first: the others then wait for the partitions while their bodies still stop. It
 // goes last where others cut the work otherwise: they wait for no partition of ours.
 std::optional<sharing::step> sharing::next_of_ending() {
+    // A slot that was chosen and not asked for is nobody's.
+    if (standing_ == standing::wanting) standing_ = standing::absent;
     const bool busy = std::any_of(parts_.begin(), parts_.end(),
                                   [](const part& one) { return one.now != state::away; });
     if (standing_ == standing::present && !(cut_otherwise_ && busy)) {

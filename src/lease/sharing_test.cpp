@@ -207,6 +207,28 @@ TEST(Sharing, TriesFewSlotsBetweenTwoLooks) {
     EXPECT_TRUE(late.announcing);
 }
 
+// Goal: a member that is told to stop ends, whatever became of its slot. Method: it is told so as
+// it asks for one, and the answer is one after which it would ask for the next; then between the
+// choice of a slot and its claim.
+TEST(Sharing, AMemberThatIsStoppedAsItAsksForItsSlotIsOver) {
+    participant taken{16}, unreadable{16}, late{16};
+    for (auto* one : {&taken, &unreadable}) {
+        one->see({});
+        ASSERT_EQ(one->announcing, 0u);
+        one->machine.call_off();
+        EXPECT_EQ(one->settle(), act::wait);
+    }
+    taken.machine.slot_taken(taken.now);
+    EXPECT_EQ(taken.settle(), act::over);
+    unreadable.machine.announce_failed({errc::rejected, "unreadable"}, unreadable.now, 0.5);
+    EXPECT_EQ(unreadable.settle(), act::over);
+    late.settle();
+    ASSERT_TRUE(late.looking);
+    late.machine.looked({}, late.now, 0.0);
+    late.machine.call_off();
+    EXPECT_EQ(late.settle(), act::over);
+}
+
 TEST(Sharing, ANewcomerClaimsItsShareAndNoMore) {
     participant late{16};
     late.join({{16, 0, 1}});
