@@ -20,12 +20,13 @@ constexpr int many = 1'000'000;
 struct unanswered_claim : schedule_world {
     std::shared_ptr<counting> ears = std::make_shared<counting>();
     std::atomic<bool> is_first{true};
+    millis grace = 10s;
     std::unique_ptr<scheduler_node> a;
 
     void start(std::function<void()> at_the_end) {
         settings.timeout = 100ms;
         faults->answers_to_lose = many;
-        a = node("a", {.watcher = ears});
+        a = node("a", {.shutdown_grace = grace, .watcher = ears});
         auto open = each_second;
         open.on_store_down = outage::run_without_lease;
         open.overlap = overlap::queue;
@@ -111,6 +112,31 @@ TEST(DispatcherOutage, WhatDidNotBeginWithoutItsLeaseIsGivenBack) {
     ASSERT_FALSE(rows.empty());
     const auto known = looking.inspect("j");
     EXPECT_TRUE(!known->last_done || *known->last_done < *rows.back().occurrence);
+}
+
+// Goal: what has run without its lease is not given back, as the next occurrence did not begin.
+// Method: the outage goes on at the end of the first run; the second one's beginning takes its time
+// in the journal, and the node is told to stop meanwhile.
+TEST(DispatcherOutage, WhatHasRunIsNotGivenBackForTheNextThatDidNot) {
+    unanswered_claim one;
+    one.grace = 0ms;
+    std::atomic<std::int64_t> ran{0};
+    one.start([&] {
+        ran = number(*one.seen.lines().at(0).what.occurrence);
+        one.faults->fail_all = errc::unreachable;
+        one.journal_faults->begin_delay = 1'500ms;
+        one.journal_faults->on_begin = [&] {
+            one.faults->fail_all = std::nullopt;
+            one.a->request_stop();
+        };
+    });
+    ASSERT_TRUE(eventually([&] { return one.ears->fail_open == 2; }));
+    one.a->stop();
+    EXPECT_EQ(one.seen.size(), 1u);
+    auto looking = one.open();
+    const auto known = looking.inspect("j");
+    ASSERT_TRUE(known && known->last_done);
+    EXPECT_GE(number(*known->last_done), ran.load());
 }
 
 // Goal: a job that is gone leaves the list soon. Method: the journal does not take that the first

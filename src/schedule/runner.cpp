@@ -231,8 +231,9 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     if (wanted.kind == request_kind::trigger) control_.on_answered(wanted.id);
     if (home && node_.records && home->is_time_to_prune())
         node_.spawn(runs::prune(node_.records, plan->name, plan->keep_runs));
-    // Then its claim is given back with its occurrence.
-    if (how_it_ended == ending::not_started && which->unresolved)
+    // Then its claim is given back with its occurrence; that of one before it may have run.
+    if (how_it_ended == ending::not_started && which->unresolved &&
+        which->unresolved->occurrence == wanted.occurrence)
         which->unresolved->has_run = false;
     which->decisions.on_ended(how_it_ended, node_.loop.now());
 }
