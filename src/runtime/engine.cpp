@@ -190,8 +190,11 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         const auto paused = std::chrono::floor<millis>(self->now() - todo.began);
         if (how_long.wait.count() > 0) how_long.wait = std::max(how_long.wait - paused, millis{1});
     }
-    auto turn = self->local_queue_->try_enter(todo.key);
     todo.place->shares = options.again == reentrancy::instance;
+    // One may have been granted during the pause.
+    if (todo.place->shares && !todo.place->called_off.is_set())
+        if (auto shared = self->share(todo.key)) co_return claimed{std::move(shared)};
+    auto turn = self->local_queue_->try_enter(todo.key);
     const auto in_line_until = self->now() + self->time_in_line(todo.key, how_long);
     while (!turn && self->now() < in_line_until && !todo.place->called_off.is_set()) {
         auto line = self->local_queue_->enter(todo.key, in_line_until - self->now(), todo.place);

@@ -454,6 +454,25 @@ TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsStillBeingClaimed) {
     EXPECT_EQ(other->token(), outer->token());
 }
 
+// The same for what is granted while a claim pauses for its jitter.
+TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsGrantedDuringTheJitter) {
+    world one;
+    auto a = one.open();
+    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    auto late = again;
+    late.acquire_jitter = 1s;
+    auto pausing = boost::asio::co_spawn(a.get_executor(), a.async_acquire("k", late, 1min),
+                                         boost::asio::use_future);
+    // Behind it on the loop.
+    boost::asio::post(a.get_executor(), boost::asio::use_future).get();
+    const auto outer = a.acquire("k", again, 1min);
+    ASSERT_TRUE(outer);
+    ASSERT_EQ(pausing.wait_for(30s), std::future_status::ready);
+    const auto inner = pausing.get();
+    ASSERT_TRUE(inner);
+    EXPECT_EQ(inner->token(), outer->token());
+}
+
 // Goal: nobody gets a handle on a lease that is being given back. Method: the loop stands still
 // while a claim of the same process and then the release of the last handle come to it; the claim
 // waits for the release, and is granted a lease of its own.
