@@ -63,7 +63,7 @@ public:
     void resume() { resumed_.set(); }  // on the loop
     bool is_told(int count) {
         std::unique_lock lock{mutex_};
-        return changed_.wait_for(lock, std::chrono::seconds{30},
+        return changed_.wait_for(lock, std::chrono::minutes{2},
                                  [&] { return runs_told_ >= count; });
     }
 

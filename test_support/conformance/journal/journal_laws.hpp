@@ -55,9 +55,9 @@ REGISTER_TYPED_TEST_SUITE_P(
     ATriggerIsAnsweredOnceHoweverManyRaceForIt,
     AControlStateShowsTheOldestTriggersOfEachJobUpToItsBound, APauseIsSeenByAllUntilItIsTakenBack,
     PublishedJobsAreListedInByteOrder, APublishedJobIsFoundAsItWasGiven,
-    SinceTellsHowLongAJobHasHadItsSchedule, AResumedJobHasBeenDueOnlySinceThen,
-    AJobThatIsEnabledAgainHasBeenDueOnlySinceThen, OnlyWhoPublishedAJobLastRetiresIt,
-    NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
+    SinceTellsHowLongAJobHasHadItsSchedule, SinceMovesWhereSlotsBecomePartitions,
+    AResumedJobHasBeenDueOnlySinceThen, AJobThatIsEnabledAgainHasBeenDueOnlySinceThen,
+    OnlyWhoPublishedAJobLastRetiresIt, NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
     AnAuditEntryIsChainedToTheOneBefore, TheAuditIsOneChainHoweverManyWrite,
     NamespacesNeverSeeEachOther, ARestartKeepsEverything);
 

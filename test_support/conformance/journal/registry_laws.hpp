@@ -89,6 +89,28 @@ TYPED_TEST_P(JournalLaws, SinceTellsHowLongAJobHasHadItsSchedule) {
     EXPECT_EQ(kept->node, "node-b");
 }
 
+// Goal: what ran in a slot does not say what a partition has done, though their keys are alike.
+// Method: since moves when one becomes the other with the same number, and not with the number of
+// slots' own text or where a definition begins to say that it has none.
+TYPED_TEST_P(JournalLaws, SinceMovesWhereSlotsBecomePartitions) {
+    auto mine = this->open();
+    auto job = entry_for("report", "@daily", "node-a");
+    job.partitions = 3;
+    const auto since = [&](const std::string& definition) {
+        job.definition = definition;
+        const auto told = mine.get(mine->publish(std::vector{job})).at(0);
+        mine.until_later_than(told.published_at);
+        return told.since;
+    };
+    const auto none = since("{}");
+    EXPECT_EQ(since(R"({"partitions":3,"slots":1})"), none);
+    EXPECT_EQ(since(R"({"slots":1,"partitions":3})"), none);
+    const auto slots = since(R"({"slots":3,"partitions":3})");
+    EXPECT_GT(slots, none);
+    EXPECT_EQ(since(R"({"partitions":3,"slots":10})"), slots);
+    EXPECT_GT(since(R"({"slots":1,"partitions":3})"), slots);
+}
+
 // Goal: what came due while a job was paused is not made up for, whatever node looks. Method: since
 // moves when the pause is taken back, of that job alone, and stays where there was none.
 TYPED_TEST_P(JournalLaws, AResumedJobHasBeenDueOnlySinceThen) {

@@ -347,6 +347,10 @@ INSERT INTO pawl_job (name_space, job_name, schedule, zone, partitions, definiti
 VALUES {values}
 ON DUPLICATE KEY UPDATE
   since = IF(schedule = VALUES(schedule) AND zone = VALUES(zone) AND partitions = VALUES(partitions)
+      AND (LOCATE('"slots":', definition) > 0 AND LOCATE('"slots":1,', definition) = 0
+          AND LOCATE('"slots":1}', definition) = 0)
+        = (LOCATE('"slots":', VALUES(definition)) > 0 AND LOCATE('"slots":1,', VALUES(definition)) = 0
+          AND LOCATE('"slots":1}', VALUES(definition)) = 0)
       AND (LOCATE('"enabled":false', definition) = 0 OR LOCATE('"enabled":false', VALUES(definition)) > 0),
     since, VALUES(since)),
   schedule = VALUES(schedule), zone = VALUES(zone), partitions = VALUES(partitions),

@@ -966,6 +966,14 @@ $$;
 
 -- ---- Jobs and nodes
 
+-- Whether a job's keys are slots, which take turns. A definition that does not say has none.
+CREATE OR REPLACE FUNCTION pawl.journal_has_slots(definition bytea) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT position('"slots":'::bytea IN definition) > 0
+     AND position('"slots":1,'::bytea IN definition) = 0
+     AND position('"slots":1}'::bytea IN definition) = 0
+$$;
+
 -- REQUIRES: each name once. Written in the order of the names.
 CREATE OR REPLACE FUNCTION pawl.journal_publish_v2(
   space text, names bytea[], schedules bytea[], zones bytea[], counts bigint[], definitions bytea[],
@@ -986,6 +994,8 @@ BEGIN
     ON CONFLICT (name_space, job_name) DO UPDATE
     SET since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
                       AND j.partitions = excluded.partitions
+                      AND pawl.journal_has_slots(j.definition)
+                        = pawl.journal_has_slots(excluded.definition)
                       AND (position('"enabled":false'::bytea IN j.definition) = 0
                         OR position('"enabled":false'::bytea IN excluded.definition) > 0)
                      THEN j.since

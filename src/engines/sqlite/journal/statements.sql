@@ -191,6 +191,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
 ON CONFLICT (space, job_name) DO UPDATE SET
   schedule_since = CASE WHEN schedule = excluded.schedule AND zone = excluded.zone
     AND partitions = excluded.partitions
+    AND (instr(definition, '"slots":') > 0 AND instr(definition, '"slots":1,') = 0 AND instr(definition, '"slots":1}') = 0)
+      = (instr(excluded.definition, '"slots":') > 0 AND instr(excluded.definition, '"slots":1,') = 0
+        AND instr(excluded.definition, '"slots":1}') = 0)
     AND (instr(definition, '"enabled":false') = 0 OR instr(excluded.definition, '"enabled":false') > 0)
     THEN schedule_since ELSE excluded.schedule_since END,
   schedule = excluded.schedule, zone = excluded.zone, partitions = excluded.partitions,
