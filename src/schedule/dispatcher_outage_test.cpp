@@ -159,5 +159,23 @@ TEST(DispatcherOutage, AJobThatWasNotTakenOffTheListIsTakenOffSoon) {
     EXPECT_TRUE(one.ask([&] { return one.records->find_job("kept"); }));
 }
 
+// Goal: a journal that does not take a job off its list is asked again and is not told all jobs
+// again with it. Method: it takes none off for some attempts, and counts what it is told.
+TEST(DispatcherOutage, JobsThatStayAreNotToldAgainForOneThatGoes) {
+    schedule_world one;
+    one.journal_faults->retires_to_fail = many;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    for (const auto* name : {"gone", "kept"})
+        a->cron.add(one.note(name, "a"), {.cron = "0 0 1 1 *"});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    EXPECT_TRUE(a->cron.remove("gone"));
+    ASSERT_TRUE(eventually([&] { return one.journal_faults->retires_to_fail < many - 2; }));
+    const int told = one.journal_faults->publications;
+    EXPECT_TRUE(eventually([&] { return one.journal_faults->retires_to_fail < many - 5; }));
+    EXPECT_EQ(one.journal_faults->publications, told);
+}
+
 }  // namespace
 }  // namespace pawl

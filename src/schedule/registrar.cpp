@@ -1,5 +1,6 @@
 #include "schedule/registrar.hpp"
 
+#include "base/definition_text.hpp"
 #include "base/duration.hpp"
 #include "schedule/intervals.hpp"
 #include "schedule/job_digest.hpp"
@@ -18,6 +19,8 @@ using boost::asio::awaitable;
 constexpr int comparisons_max = 3;
 constexpr std::size_t published_at_once_max = 500;
 constexpr millis publish_retry{2'000};  // where the journal did not take it
+// A journal may take them one by one, within one timeout.
+constexpr std::size_t retired_at_once_max = 100;
 
 }  // namespace
 
@@ -181,7 +184,9 @@ bool registrar::take_since(const job_entry& told) {
     if (!which) return false;
     // A reload may have changed the job since it was sent.
     const auto& now = which->plan->entry;
-    if (told.schedule != now.schedule || told.zone != now.zone || told.partitions != now.partitions)
+    if (told.schedule != now.schedule || told.zone != now.zone ||
+        told.partitions != now.partitions ||
+        base::has_slots(told.definition) != which->plan->has_slots)
         return false;
     positions_.on_published(told.name, told.since);
     jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}), node_.now());
@@ -189,27 +194,50 @@ bool registrar::take_since(const job_entry& told) {
 }
 
 awaitable<void> registrar::keep_published() {
+    // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
+    const auto seldom = [this] {
+        return node_.loop.now() + publish_interval * static_cast<long>(1 + jobs_.size() / 1000);
+    };
+    auto due = seldom();
     while (!node_.stopping) {
-        // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
-        const auto seldom = publish_interval * static_cast<long>(1 + jobs_.size() / 1000);
         // Nobody was waiting when what has changed meanwhile was said.
         if (!has_news_) {
-            const bool is_untold = unpublished_ || !retired_.empty();
-            auto waiting = publish_timer_.wait_for(is_untold ? publish_retry : seldom);
+            const bool is_untold = unpublished_ || !leaving_.empty();
+            auto waiting = publish_timer_.wait_until(
+                is_untold ? std::min(due, node_.loop.now() + publish_retry) : due);
             co_await std::move(waiting);
         }
         if (node_.stopping) break;
-        has_news_ = false;
-        const std::vector<std::string> retired = std::exchange(retired_, {});
-        bool is_told = true;
-        if (node_.records && !retired.empty()) {
-            auto retiring = node_.records->retire(retired, node_.me.name);
-            const auto told = co_await std::move(retiring);
-            is_told = told.has_value();
-        }
+        // The jobs that stay are not told again for those that go.
+        const bool is_due =
+            std::exchange(has_news_, false) || unpublished_ || node_.loop.now() >= due;
+        auto retiring = retire_jobs();
+        co_await std::move(retiring);
+        if (!is_due) continue;
+        due = seldom();
         auto publishing = publish_jobs();
         co_await std::move(publishing);
-        if (!is_told) retired_.insert(retired_.end(), retired.begin(), retired.end());
+    }
+}
+
+awaitable<void> registrar::retire_jobs() {
+    for (auto& job : std::exchange(retired_, {})) leaving_.push_back(std::move(job));
+    // A reload may have brought it back.
+    std::erase_if(leaving_, [this](const std::string& job) { return jobs_.find(job) != nullptr; });
+    while (node_.records && !leaving_.empty()) {
+        const auto from = leaving_.end() - static_cast<std::ptrdiff_t>(
+                                               std::min(leaving_.size(), retired_at_once_max));
+        std::vector<std::string> some(from, leaving_.end());
+        auto retiring = node_.records->retire(some, node_.me.name);
+        const auto told = co_await std::move(retiring);
+        if (told.has_error())
+            node_.log(std::exchange(unretired_, true) ? log_level::debug : log_level::warn,
+                      "jobs not taken off the list of jobs: " + told.error().detail);
+        else
+            unretired_ = false;
+        // What the journal rejects it will reject again.
+        if (told.has_error() && may_pass(told.error().code)) break;
+        leaving_.resize(leaving_.size() - some.size());
     }
 }
 

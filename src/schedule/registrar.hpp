@@ -59,6 +59,7 @@ private:
     const std::string& digest();
     void take_live(const std::vector<node_entry>& live);
     void on_answer(const result<void>& told);
+    boost::asio::awaitable<void> retire_jobs();
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
 
     node_state& node_;
@@ -72,8 +73,10 @@ private:
     std::string digest_;  // of the jobs; empty: they have changed
     std::unordered_set<std::string> heard_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
+    std::vector<std::string> leaving_;  // those that are being taken off, or were not the last time
     bool has_news_ = false;             // the jobs have changed since they were told
     bool unpublished_ = false;          // the journal did not take what the jobs are
+    bool unretired_ = false;            // nor what is gone
     net::timer registry_timer_;
     net::timer publish_timer_;
 };
