@@ -111,7 +111,8 @@ struct schedule_options {
     // run_without_lease is rejected under safety_class::correctness.
     outage on_store_down = outage::wait;
 
-    // How many of its runs the journal keeps. Default: 1000. 1 or more, without an upper bound.
+    // How many of its runs the journal keeps, at least one for each partition or slot. Default:
+    // 1000. 1 or more, without an upper bound.
     std::size_t keep_runs = 1000;
 };
 

@@ -11,6 +11,7 @@
 #include <pawl/policies.hpp>
 #include <pawl/spi/journal.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -46,6 +47,8 @@ struct job_plan {
         const auto key = key_prefix + name;
         return partitions == 1 ? key : key + "/" + std::to_string(partition);
     }
+    // The newest of each partition says that it has run.
+    std::size_t runs_kept() const noexcept { return std::max<std::size_t>(keep_runs, partitions); }
     delivery mode() const noexcept {
         return queue.mode == delivery::at_least_once ? delivery::at_least_once
                                                      : delivery::at_most_once;

@@ -152,7 +152,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
                             std::ranges::find(*nodes, what.owner, &node_entry::id) == nodes->end();
     run_filter of_job;
     of_job.job = which->plan->name;
-    const auto kept = std::min<std::size_t>(which->plan->keep_runs, page_limit_max);
+    const auto kept = std::min<std::size_t>(which->plan->runs_kept(), page_limit_max);
     auto listing = node_.records->list_runs(std::move(of_job), "", kept);
     const auto newest = co_await std::move(listing);
     if (newest.has_error()) co_return false;

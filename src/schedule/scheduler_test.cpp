@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -340,6 +341,23 @@ TEST(Scheduler, SkippedOccurrencesArePruned) {
     a->start();
     EXPECT_TRUE(eventually([&] { return heard->skipped >= 100; }));
     EXPECT_LT(one.rows("j").size(), 60U);
+}
+
+// Goal: each partition keeps a row that says that it has run, or it would be taken for lost with
+// its node. Method: one row is to be kept of a job with sixteen partitions.
+TEST(Scheduler, ARowOfEachPartitionIsKept) {
+    schedule_world one;
+    auto a = one.node("a");
+    auto wide = each_second;
+    wide.partitions = 16;
+    wide.keep_runs = 1;
+    a->cron.add(one.note("j", "a", brief), wide);
+    a->start();
+    EXPECT_TRUE(one.seen.wait_for(64));
+    a->stop();
+    std::set<std::uint32_t> kept;
+    for (const auto& row : one.rows("j")) kept.insert(row.partition);
+    EXPECT_EQ(kept.size(), 16U);
 }
 
 TEST(Scheduler, AnOccurrenceDuringTheLastRunWaitsWhereItIsQueued) {

@@ -90,7 +90,8 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
             // A job may be skipped more often than it runs.
             const auto home = which->owner.lock();
             if (*told && home && home->is_time_to_prune())
-                node_.spawn(runs::prune(node_.records, which->plan->name, which->plan->keep_runs));
+                node_.spawn(
+                    runs::prune(node_.records, which->plan->name, which->plan->runs_kept()));
             continue;
         }
         if (!one.told)
