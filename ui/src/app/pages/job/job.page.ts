@@ -95,7 +95,7 @@ export class JobPage {
   protected readonly unfolded = signal(false);
   protected readonly partsShown = computed(() => {
     const all = this.job()?.partition_states ?? [];
-    return this.folded() ? worthALook(all) : all;
+    return this.folded() ? worthALook(all, this.job()?.blocked_by?.partition) : all;
   });
   protected readonly summary = computed(() => summaryOf(this.job()?.partition_states ?? [], this.job() ?? { partitions: 1, slots: 1 }));
   protected readonly sameZone = computed(() => {

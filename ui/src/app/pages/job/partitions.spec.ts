@@ -18,6 +18,14 @@ describe('many partitions', () => {
     expect(worthALook(all.map((one) => ({ ...one, last_run: failed })))).toHaveLength(8);
   });
 
+  it('show the one that blocks the job before all others', () => {
+    const manyFailed = all.map((one) => (one.partition < 20 ? { ...one, last_run: failed } : one));
+    manyFailed[950] = part(950, { lock: held });
+    const shown = worthALook(manyFailed, 950).map(({ partition }) => partition);
+    expect(shown).toEqual([950, 0, 1, 2, 3, 4, 5, 6]);
+    expect(worthALook(manyFailed).map(({ partition }) => partition)).not.toContain(950);
+  });
+
   it('are told in one sentence', () => {
     expect(summaryOf(all, { partitions: 1_000, slots: 1 })).toBe('1,000 partitions: 1 running, 1 locks held, 1 failed in their last run.');
   });

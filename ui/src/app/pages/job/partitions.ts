@@ -14,11 +14,14 @@ function isHeld(part: PartitionState): boolean {
   return part.lock !== null && part.lock.remaining_ms > 0;
 }
 
-/** Those that failed first, then those that are held or run, in their order. */
-export function worthALook(all: readonly PartitionState[]): PartitionState[] {
-  const failed = all.filter(hasFailed);
-  const busy = all.filter((part) => !hasFailed(part) && (isHeld(part) || part.run !== null));
-  return [...failed, ...busy].slice(0, shownMax);
+/** The one that another client blocks first, then those that failed, then those that are held or run, in their order. */
+export function worthALook(all: readonly PartitionState[], blocked?: number): PartitionState[] {
+  const rank = (part: PartitionState) => {
+    if (part.partition === blocked) return 0;
+    if (hasFailed(part)) return 1;
+    return isHeld(part) || part.run !== null ? 2 : 3;
+  };
+  return [0, 1, 2].flatMap((which) => all.filter((part) => rank(part) === which)).slice(0, shownMax);
 }
 
 export interface Parts {
