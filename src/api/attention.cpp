@@ -174,15 +174,14 @@ void look_at_failures(const attention_facts& seen, std::vector<attention>& all) 
     kind_list failing{all, "job_failing", "failing-runs", "/runs?status=failed"};
     for (const auto& job : order) {
         const auto& one = streaks[job];
-        if (one.newest == nullptr) continue;
+        if (!one.newest) continue;
         const auto& run = *one.newest;
         const auto how_many = one.count == 1 ? "the last run of " + shown(job) + " failed"
                                              : "the last " + std::to_string(one.count) +
                                                    " runs of " + shown(job) + " failed, the newest";
         failing.add(one.count >= failures_that_fail ? severity::fail : severity::warn, job,
-                    how_many + " on " + shown(run.node) + " at " +
-                        when(run.completed_at.value_or(run.started_at)) + ": " + reason_of(run) +
-                        ". Read its output",
+                    how_many + " on " + shown(run.node) + " at " + when(run.at) + ": " +
+                        run.reason + ". Read its output",
                     run_page_of(run.id));
     }
     failing.close("jobs fail");

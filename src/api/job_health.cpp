@@ -10,6 +10,7 @@
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -246,15 +247,14 @@ std::string or_unseen(std::string why, const job_facts& job, const partition_fac
            "doctor' say why not";
 }
 
-std::string in_partition(const job_facts& job, const partition_facts& part, std::string why) {
+std::string in_partition(const job_facts& job, std::uint32_t which, std::string why) {
     if (job.terms->partitions == 1) return why;
-    return (job.terms->has_slots ? "slot " : "partition ") + std::to_string(part.partition) + ": " +
-           why;
+    return (job.terms->has_slots ? "slot " : "partition ") + std::to_string(which) + ": " + why;
 }
 
 // "; 3 of its 8 partitions are late"
 std::string how_many(const job_facts& job, std::uint32_t count, const std::string& are_what) {
-    return "; " + std::to_string(count) + " of its " + std::to_string(job.partitions.size()) +
+    return "; " + std::to_string(count) + " of its " + std::to_string(job.terms->partitions) +
            (job.terms->has_slots ? " slots are " : " partitions are ") + are_what;
 }
 
@@ -280,7 +280,8 @@ job_health late(const job_facts& job, const shared_facts& around) {
     }
     if (first != nullptr) {
         seen.state = job_state::late;
-        seen.why = in_partition(job, *first, or_unseen(obstacle(job, *first, around), job, *first));
+        seen.why = in_partition(job, first->partition,
+                                or_unseen(obstacle(job, *first, around), job, *first));
         if (seen.late > 1) seen.why += how_many(job, seen.late, "late");
     } else if (missed) {
         seen.why = "its run of " + when(*missed) +
@@ -304,14 +305,14 @@ job_health blocked(const job_facts& job, const shared_facts& around) {
     seen.state = job_state::blocked;
     seen.since = first->lock->acquired_at;
     seen.blocked_by = blockage{first->partition, *first->lock};
-    seen.why = in_partition(job, *first, held_by(job, *first));
+    seen.why = in_partition(job, first->partition, held_by(job, *first));
     if (seen.blocked > 1) seen.why += how_many(job, seen.blocked, "blocked");
     return seen;
 }
 
 job_health failing(const job_facts& job) {
     job_health seen;
-    const auto& streak = job.failures;
+    const auto& streak = job.failures.worst;
     if (streak.count == 0) return seen;
     const auto& run = *streak.newest;
     seen.state = job_state::failing;
@@ -319,7 +320,9 @@ job_health failing(const job_facts& job) {
     seen.why = (streak.count == 1 ? std::string{"its last run"}
                                   : "its last " + std::to_string(streak.count) + " runs") +
                " failed" + (streak.count == 1 ? "" : ", the newest") + " on " + shown(run.node) +
-               " at " + when(run.completed_at.value_or(run.started_at)) + ": " + reason_of(run);
+               " at " + when(run.at) + ": " + run.reason;
+    if (!job.terms->has_slots) seen.why = in_partition(job, run.partition, std::move(seen.why));
+    if (job.failures.partitions > 1) seen.why += how_many(job, job.failures.partitions, "failing");
     return seen;
 }
 
@@ -342,7 +345,7 @@ std::optional<job_health> waiting(const job_facts& job, const shared_facts& arou
         if (why.empty() && around.now - what.at <= taken_up_within.count())
             why = "an agent starts it within " + length(taken_up_within);
         seen.why = "a run that " + shown(what.by) + " queued at " + when(what.at) + " waits: " +
-                   in_partition(job, part != nullptr ? *part : unknown,
+                   in_partition(job, part != nullptr ? part->partition : 0,
                                 or_unseen(why, job, part != nullptr ? *part : unknown));
         return seen;
     }
@@ -350,10 +353,10 @@ std::optional<job_health> waiting(const job_facts& job, const shared_facts& arou
         if (!part.orphan) continue;
         const auto& run = *part.orphan;
         seen.since = run.completed_at.value_or(run.last_heartbeat);
-        seen.why = "its run " + shown(run.id) + " is to be resumed, as " +
-                   (run.reason.empty() ? shown(run.node) + " has left it" : shown(run.reason)) +
-                   ": " +
-                   in_partition(job, part, or_unseen(obstacle(job, part, around), job, part));
+        seen.why =
+            "its run " + shown(run.id) + " is to be resumed, as " +
+            (run.reason.empty() ? shown(run.node) + " has left it" : shown(run.reason)) + ": " +
+            in_partition(job, part.partition, or_unseen(obstacle(job, part, around), job, part));
         return seen;
     }
     return std::nullopt;
@@ -446,6 +449,10 @@ std::string reason_of(const run_record& run) {
     return std::string{name_of(run.status)};
 }
 
+bool is_conclusive(const run_record& run) {
+    return run.status == run_status::completed || has_failed(run.status);
+}
+
 bool waited_in_vain(const run_record& run) {
     // As rows have it that were written before an occurrence was called one.
     constexpr std::string_view before = "a later firing came due before it could begin";
@@ -458,9 +465,28 @@ void failure_streak::add(const run_record& run) {
     if (over || !is_over(run.status)) return;
     over = run.status == run_status::completed;
     if (!has_failed(run.status)) return;
-    if (newest == nullptr) newest = &run;
     since = run.completed_at.value_or(run.started_at);
+    if (!newest) newest = failed_run{run.id, run.node, reason_of(run), since, run.partition};
     ++count;
+}
+
+job_failures failures_in(const std::vector<run_record>& runs, const documents::job_terms& terms) {
+    job_failures seen;
+    if (terms.has_slots || terms.partitions == 1) {
+        for (const auto& run : runs)
+            if (terms.has_slots || run.partition == 0) seen.worst.add(run);
+        seen.partitions = seen.worst.count > 0 ? 1 : 0;
+        return seen;
+    }
+    std::map<std::uint32_t, failure_streak> streaks;
+    // Partitions that it had once will never complete again.
+    for (const auto& run : runs)
+        if (run.partition < terms.partitions) streaks[run.partition].add(run);
+    for (auto& [partition, streak] : streaks) {
+        if (streak.count > 0) ++seen.partitions;
+        if (streak.count > seen.worst.count) seen.worst = std::move(streak);
+    }
+    return seen;
 }
 
 void partition_facts::add(const run_record& run) {
@@ -477,7 +503,7 @@ void partition_facts::add(const run_record& run) {
 
 job_health judge(const job_facts& job, const shared_facts& around) {
     auto seen = choose(job, around);
-    seen.failures = job.failures.count;
+    seen.failures = job.failures.worst.count;
     seen.running = static_cast<std::uint32_t>(
         std::count_if(job.partitions.begin(), job.partitions.end(),
                       [](const partition_facts& one) { return one.active.has_value(); }));

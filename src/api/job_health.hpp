@@ -38,10 +38,20 @@ std::string_view word_of(job_state state) noexcept;
 // Its row says that it could not begin before the next occurrence came due, and gave way to that.
 bool waited_in_vain(const run_record& run);
 
+// A run that failed or timed out.
+struct failed_run {
+    std::string id, node, reason;  // see reason_of
+    std::int64_t at = 0;           // when it ended
+    std::uint32_t partition = 0;
+};
+
+// Whether its row says how the work went: it completed, failed or timed out.
+bool is_conclusive(const run_record& run);
+
 // The failures that no success has followed, the newest first. What says nothing of the job itself
 // is passed over: runs that were lost with their node, cancelled or skipped.
 struct failure_streak {
-    const run_record* newest = nullptr;
+    std::optional<failed_run> newest{};
     std::int64_t since = 0;  // when the first of them ended
     std::size_t count = 0;
     bool over = false;
@@ -49,6 +59,15 @@ struct failure_streak {
     // An older run than those before it.
     void add(const run_record& run);
 };
+
+// Each partition's failures by themselves: one that fails every time fails among others that
+// complete.
+struct job_failures {
+    failure_streak worst{};        // the longest
+    std::uint32_t partitions = 0;  // that are failing; slots are no part of the work: 1 of them all
+};
+// REQUIRES: the newest first.
+job_failures failures_in(const std::vector<run_record>& runs, const documents::job_terms& terms);
 
 // Why it ended as it did: its reason, else its exit status, else its status.
 std::string reason_of(const run_record& run);
@@ -78,7 +97,7 @@ struct job_facts {
     std::vector<const run_trigger*> triggers{};  // that nobody has taken up, the oldest first
     std::vector<partition_facts> partitions{};   // as many as were looked at
     std::optional<std::int64_t> resumed_at{};    // what was due before that was paused away
-    failure_streak failures{};
+    job_failures failures{};
 };
 
 // What is the same for all jobs.
@@ -101,7 +120,7 @@ struct job_health {
     std::optional<std::int64_t> since{};
     std::optional<std::int64_t> missed{};  // an occurrence that will not run any more
     std::optional<blockage> blocked_by{};  // the one that is held for longest
-    std::size_t failures = 0;              // one after another, up to now
+    std::size_t failures = 0;              // one after another, of the partition that has the most
     std::uint32_t blocked = 0;             // partitions
     std::uint32_t running = 0;             // partitions
     std::uint32_t late = 0;                // partitions

@@ -81,7 +81,7 @@ struct scene {
         for (std::uint32_t i = 0; i < parts.size(); ++i) parts[i].partition = i;
         job.partitions = parts;
         job.resumed_at = resumed_at;
-        for (const auto& one : runs) job.failures.add(one);
+        job.failures = failures_in(runs, terms);
         shared_facts around;
         around.nodes = &nodes;
         around.store_trouble = store_trouble;
@@ -357,6 +357,45 @@ TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
     seen = one.look();
     EXPECT_EQ(seen.state, job_state::idle);
     EXPECT_EQ(seen.failures, 0u);
+}
+
+// Goal: a partition that fails every time is seen among others that complete. Method: three
+// occurrences of two partitions, of which the failing one has begun first.
+TEST(JobHealth, APartitionThatKeepsFailingFailsAmongOthersThatComplete) {
+    scene one;
+    one.entry.partitions = 2;
+    one.parts.resize(2);
+    for (auto& part : one.parts) part.last_occurrence = six;
+    const auto add = [&](std::uint32_t partition, std::int64_t occurrence, run_status status) {
+        auto run = scene::run_of(occurrence, status);
+        run.partition = partition;
+        run.exit_status = 3;
+        one.runs.push_back(run);
+    };
+    for (int i = 0; i < 3; ++i) {
+        add(0, six - i * hour, run_status::completed);
+        add(1, six - i * hour, run_status::failed);
+    }
+    auto seen = one.look();
+    EXPECT_EQ(seen.state, job_state::failing);
+    EXPECT_EQ(seen.failures, 3u);
+    EXPECT_EQ(seen.why,
+              "partition 1: its last 3 runs failed, the newest on node-b at "
+              "2026-11-22T06:00:01Z: exit status 3");
+    add(0, six - 3 * hour, run_status::failed);
+    EXPECT_EQ(one.look().why, seen.why);
+    one.runs[0].status = run_status::timed_out;
+    EXPECT_THAT(one.look().why, HasSubstr("; 2 of its 2 partitions are failing"));
+    // What has failed in a slot may complete in another one.
+    one.define(R"({"partitions": 2, "slots": 2})");
+    EXPECT_THAT(one.look().why, StartsWith("its last 2 runs failed"));
+    one.runs[0].status = run_status::completed;
+    EXPECT_EQ(one.look().failures, 0u);
+    // A partition that it has no more does not count for ever.
+    one.define("{}");
+    one.entry.partitions = 1;
+    one.parts.resize(1);
+    EXPECT_EQ(one.look().failures, 0u);
 }
 
 TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {

@@ -23,7 +23,8 @@ using boost::asio::awaitable;
 // too.
 constexpr std::size_t runs_read_min = 5;
 constexpr std::size_t runs_of_a_partition = 4;
-// Where all of these have waited in vain, as many are read: for how long is not among so few.
+// Where none of these says how the work went, as many are read: a job that fails is behind what it
+// has skipped meanwhile, and for how long all have waited in vain is not among so few.
 constexpr std::size_t runs_read_back = 100;
 // More keys than this are read off the list of all keys, of which so many pages at most.
 constexpr std::size_t keys_inspected_max = 64;
@@ -55,7 +56,7 @@ job_facts facts_of(const job_reading& one, const health_inputs& now) {
     facts.terms = one.terms.get();
     facts.partitions = one.partitions;
     facts.resumed_at = one.resumed_at;
-    for (const auto& run : one.runs) facts.failures.add(run);
+    facts.failures = failures_in(one.runs, *one.terms);
     if (const auto pause = now.pauses.find(one.entry.name); pause != now.pauses.end())
         facts.pause = &pause->second;
     if (const auto asked = now.triggers.find(one.entry.name); asked != now.triggers.end())
@@ -142,7 +143,7 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
     auto found = co_await std::move(reading);
     auto& runs = all->jobs[which].runs;
     if (found.has_value() && most < runs_read_back && !*found &&
-        std::all_of(runs.begin(), runs.end(), waited_in_vain)) {
+        std::none_of(runs.begin(), runs.end(), is_conclusive)) {
         runs.clear();
         auto reading_back =
             visit_runs(all->around, std::move(filter), runs_read_back, std::move(keep));

@@ -56,9 +56,9 @@ struct job_world : api_world {
         if (!saved.empty())
             journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
     }
-    void end_run(const std::string& id, std::uint64_t token) {
+    void end_run(const std::string& id, std::uint64_t token, run_end end = {}) {
         run_mark who{id, fence_token{token}};
-        journal([&](pawl::journal& records) { return records.finish(who, run_end{}); });
+        journal([&](pawl::journal& records) { return records.finish(who, end); });
     }
     control_state seen() {
         return journal([](pawl::journal& records) { return records.read_control_state(); });
@@ -211,6 +211,27 @@ TEST(JobRoutes, WhatAJobWaitsForIsSaidInItsList) {
                 HasSubstr("lock job/a is held by " + world.others.owner() + " since"));
     EXPECT_EQ(one.at("blocked_by").at("owner").as_string(), world.others.owner());
     EXPECT_EQ(one.at("consecutive_failures"), 0);
+}
+
+// Goal: what a job skips while it runs hides no failure. Method: more skipped rows than a list
+// reads of a job, behind them one that failed.
+TEST(JobRoutes, AJobThatFailedIsFailingBehindTheRunsThatItSkipped) {
+    job_world world;
+    world.publish("a");
+    run_end end;
+    end.status = run_status::failed;
+    end.exit_status = 3;
+    world.begin_run("bad", "a", 1);
+    world.end_run("bad", 1, end);
+    end.status = run_status::skipped;
+    for (std::uint64_t i = 2; i < 40; ++i) {
+        world.begin_run(std::to_string(i), "a", i);
+        world.end_run(std::to_string(i), i, end);
+    }
+    const auto one = json_in(world.ask({"GET", "/api/v1/jobs?runs=16"})).at("jobs").at(0);
+    EXPECT_EQ(one.at("state"), "failing");
+    EXPECT_EQ(one.at("consecutive_failures"), 1);
+    EXPECT_THAT(one.at("recent").as_array(), SizeIs(16));
 }
 
 TEST(JobRoutes, AStoreThatIsAwayIsTheReasonAndNoReasonToShowNothing) {

@@ -158,7 +158,7 @@ export type Job = {
   since: string | null;
   /** Of its partitions or slots. */
   running: number;
-  /** Its newest runs that failed or timed out, with no success since, of those that were looked at. Runs that were skipped, cancelled or lost with their node are passed over. */
+  /** Its newest runs that failed or timed out, with no success since, of those that were looked at; of a job with partitions those of the partition that has the most. Runs that were skipped, cancelled or lost with their node are passed over. */
   consecutive_failures: number;
   blocked_by: Blockage | null;
   /** The last runs, the newest first; as many as ?runs= asks for. */
