@@ -7,6 +7,7 @@
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -163,22 +164,39 @@ void look_at_jobs(const attention_facts& seen, std::vector<attention>& all) {
     paused.close("jobs are paused");
 }
 
-void look_at_failures(const attention_facts& seen, std::vector<attention>& all) {
-    std::unordered_map<std::string, failure_streak> streaks;
-    std::vector<std::string> order;
-    for (const auto& run : seen.recent) {
-        const auto [found, fresh] = streaks.try_emplace(run.job);
-        if (fresh) order.push_back(run.job);
-        found->second.add(run);
+// Those of jobs as each was judged; those under other names, such as keys of `pawl exec`, by the
+// newest rows of all. The worst first.
+std::vector<std::pair<std::string, failure_streak>> failures_of(const attention_facts& seen) {
+    std::unordered_map<std::string, failure_streak> others;
+    for (const auto& run : seen.recent) others[run.job].add(run);
+    std::vector<std::pair<std::string, failure_streak>> failing;
+    for (const auto& one : seen.jobs) {
+        others.erase(one.entry->name);
+        if (one.how.failures.worst.newest)
+            failing.emplace_back(one.entry->name, one.how.failures.worst);
     }
+    for (auto& [name, streak] : others)
+        if (streak.newest) failing.emplace_back(name, std::move(streak));
+    const auto place = [](const std::pair<std::string, failure_streak>& one) {
+        const auto& [name, streak] = one;
+        return std::tuple{streak.count < failures_that_fail, -streak.newest->at,
+                          std::string_view{name}};
+    };
+    std::sort(failing.begin(), failing.end(),
+              [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return failing;
+}
+
+void look_at_failures(const attention_facts& seen, std::vector<attention>& all) {
     kind_list failing{all, "job_failing", "failing-runs", "/runs?status=failed"};
-    for (const auto& job : order) {
-        const auto& one = streaks[job];
-        if (!one.newest) continue;
+    for (const auto& [job, one] : failures_of(seen)) {
         const auto& run = *one.newest;
-        const auto how_many = one.count == 1 ? "the last run of " + shown(job) + " failed"
+        const auto whose =
+            (run.partition ? "partition " + std::to_string(*run.partition) + " of " : "") +
+            shown(job);
+        const auto how_many = one.count == 1 ? "the last run of " + whose + " failed"
                                              : "the last " + std::to_string(one.count) +
-                                                   " runs of " + shown(job) + " failed, the newest";
+                                                   " runs of " + whose + " failed, the newest";
         failing.add(one.count >= failures_that_fail ? severity::fail : severity::warn, job,
                     how_many + " on " + shown(run.node) + " at " + when(run.at) + ": " +
                         run.reason + ". Read its output",
@@ -200,8 +218,7 @@ void look_at_runs(const attention_facts& seen, std::vector<attention>& all) {
                   run_page_of(run.id));
     stale.close("runs are stale");
     kind_list lost{all, "run_lost", "lost-leases", "/runs?status=lost"};
-    for (const auto& run : seen.recent) {
-        if (run.status != run_status::lost) continue;
+    for (const auto& run : seen.lost) {
         if (!is_lately(seen, run.completed_at.value_or(run.last_heartbeat))) continue;
         lost.add(severity::warn, run.id,
                  "a run of " + shown(run.job) + " on " + shown(run.node) + " was lost at " +

@@ -63,6 +63,7 @@ struct attention_facts {
     std::vector<record> locks{};  // those that are held for long, or waited for by many
     std::vector<std::uint64_t> busy_tokens{};  // of runs that are known to go on
     std::vector<run_record> recent{};          // the newest runs of all jobs, the newest first
+    std::vector<run_record> lost{};            // of all jobs, the newest first
     std::vector<run_record> stale{};
     std::vector<run_record> orphans{};
     std::vector<audit_entry> audit{};  // the newest first

@@ -61,7 +61,7 @@ TEST(Attention, WhereAllIsWellNothingNeedsIt) { EXPECT_THAT(attention_of(quiet()
 
 TEST(Attention, TheWorstComesFirst) {
     auto seen = quiet();
-    seen.recent.push_back(run_of("report", run_status::lost, now - minute));
+    seen.lost.push_back(run_of("report", run_status::lost, now - minute));
     seen.store_trouble = "connection refused";
     const auto all = attention_of(seen);
     ASSERT_THAT(all, SizeIs(2));
@@ -132,6 +132,30 @@ TEST(Attention, OnlyWhatHasFailedSinceTheLastSuccessCounts) {
     EXPECT_THAT(all[0].text, HasSubstr("exit status 3"));
     EXPECT_EQ(all[0].link, "/runs/run-of-bad");
     EXPECT_EQ(all[1].level, attention::severity::warn);
+    EXPECT_EQ(all[1].subject, "once");
+}
+
+// Goal: of jobs counts what each was judged by, though the newest rows of all tell less.
+// Method: one of whose runs one is among those, and one of which none is.
+TEST(Attention, FailuresOfJobsAreToldAsTheyWereJudgedTheWorstFirst) {
+    auto seen = quiet();
+    job_entry once, nightly;
+    once.name = "once";
+    nightly.name = "nightly";
+    job_health how;
+    how.failures.worst.count = 1;
+    how.failures.worst.newest = failed_run{"run-1", "node-a", "exit status 3", now, {}};
+    seen.jobs.push_back({&once, nullptr, how});
+    seen.recent.push_back(run_of("once", run_status::failed, now));
+    how.failures.worst.count = 20;
+    how.failures.worst.newest = failed_run{"run-2", "node-b", "exit status 4", now - hour, 3};
+    seen.jobs.push_back({&nightly, nullptr, how});
+    const auto all = of_kind(seen, "job_failing");
+    ASSERT_THAT(all, SizeIs(2));
+    EXPECT_EQ(all[0].text,
+              "the last 20 runs of partition 3 of nightly failed, the newest on node-b at "
+              "2026-11-21T23:00:00Z: exit status 4. Read its output");
+    EXPECT_EQ(all[0].link, "/runs/run-2");
     EXPECT_EQ(all[1].subject, "once");
 }
 

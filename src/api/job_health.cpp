@@ -321,7 +321,7 @@ job_health failing(const job_facts& job) {
                                   : "its last " + std::to_string(streak.count) + " runs") +
                " failed" + (streak.count == 1 ? "" : ", the newest") + " on " + shown(run.node) +
                " at " + when(run.at) + ": " + run.reason;
-    if (!job.terms->has_slots) seen.why = in_partition(job, run.partition, std::move(seen.why));
+    if (run.partition) seen.why = in_partition(job, *run.partition, std::move(seen.why));
     if (job.failures.partitions > 1) seen.why += how_many(job, job.failures.partitions, "failing");
     return seen;
 }
@@ -466,7 +466,7 @@ void failure_streak::add(const run_record& run) {
     over = run.status == run_status::completed;
     if (!has_failed(run.status)) return;
     since = run.completed_at.value_or(run.started_at);
-    if (!newest) newest = failed_run{run.id, run.node, reason_of(run), since, run.partition};
+    if (!newest) newest = failed_run{run.id, run.node, reason_of(run), since, {}};
     ++count;
 }
 
@@ -483,7 +483,9 @@ job_failures failures_in(const std::vector<run_record>& runs, const documents::j
     for (const auto& run : runs)
         if (run.partition < terms.partitions) streaks[run.partition].add(run);
     for (auto& [partition, streak] : streaks) {
-        if (streak.count > 0) ++seen.partitions;
+        if (streak.count == 0) continue;
+        ++seen.partitions;
+        streak.newest->partition = partition;
         if (streak.count > seen.worst.count) seen.worst = std::move(streak);
     }
     return seen;
@@ -503,7 +505,7 @@ void partition_facts::add(const run_record& run) {
 
 job_health judge(const job_facts& job, const shared_facts& around) {
     auto seen = choose(job, around);
-    seen.failures = job.failures.worst.count;
+    seen.failures = job.failures;
     seen.running = static_cast<std::uint32_t>(
         std::count_if(job.partitions.begin(), job.partitions.end(),
                       [](const partition_facts& one) { return one.active.has_value(); }));

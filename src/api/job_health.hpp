@@ -40,9 +40,9 @@ bool waited_in_vain(const run_record& run);
 
 // A run that failed or timed out.
 struct failed_run {
-    std::string id, node, reason;  // see reason_of
-    std::int64_t at = 0;           // when it ended
-    std::uint32_t partition = 0;
+    std::string id, node, reason;              // see reason_of
+    std::int64_t at = 0;                       // when it ended
+    std::optional<std::uint32_t> partition{};  // of a job that has some
 };
 
 // Whether its row says how the work went: it completed, failed or timed out.
@@ -120,10 +120,10 @@ struct job_health {
     std::optional<std::int64_t> since{};
     std::optional<std::int64_t> missed{};  // an occurrence that will not run any more
     std::optional<blockage> blocked_by{};  // the one that is held for longest
-    std::size_t failures = 0;              // one after another, of the partition that has the most
-    std::uint32_t blocked = 0;             // partitions
-    std::uint32_t running = 0;             // partitions
-    std::uint32_t late = 0;                // partitions
+    job_failures failures{};
+    std::uint32_t blocked = 0;  // partitions
+    std::uint32_t running = 0;  // partitions
+    std::uint32_t late = 0;     // partitions
 };
 
 job_health judge(const job_facts& job, const shared_facts& around);

@@ -338,7 +338,7 @@ TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
     }
     auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::failing);
-    EXPECT_EQ(seen.failures, 3u);
+    EXPECT_EQ(seen.failures.worst.count, 3u);
     EXPECT_EQ(seen.since, six - 2 * hour + 2 * second);
     EXPECT_EQ(
         seen.why,
@@ -347,16 +347,16 @@ TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
     one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::skipped));
     one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::lost));
     one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::cancelled));
-    EXPECT_EQ(one.look().failures, 3u);
+    EXPECT_EQ(one.look().failures.worst.count, 3u);
     // While it runs again it is running, and has failed all the same.
     one.parts[0].active = scene::run_of(six, run_status::started);
     EXPECT_EQ(one.look().state, job_state::running);
-    EXPECT_EQ(one.look().failures, 3u);
+    EXPECT_EQ(one.look().failures.worst.count, 3u);
     one.parts[0].active.reset();
     one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::completed));
     seen = one.look();
     EXPECT_EQ(seen.state, job_state::idle);
-    EXPECT_EQ(seen.failures, 0u);
+    EXPECT_EQ(seen.failures.worst.count, 0u);
 }
 
 // Goal: a partition that fails every time is seen among others that complete. Method: three
@@ -378,7 +378,7 @@ TEST(JobHealth, APartitionThatKeepsFailingFailsAmongOthersThatComplete) {
     }
     auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::failing);
-    EXPECT_EQ(seen.failures, 3u);
+    EXPECT_EQ(seen.failures.worst.count, 3u);
     EXPECT_EQ(seen.why,
               "partition 1: its last 3 runs failed, the newest on node-b at "
               "2026-11-22T06:00:01Z: exit status 3");
@@ -390,12 +390,12 @@ TEST(JobHealth, APartitionThatKeepsFailingFailsAmongOthersThatComplete) {
     one.define(R"({"partitions": 2, "slots": 2})");
     EXPECT_THAT(one.look().why, StartsWith("its last 2 runs failed"));
     one.runs[0].status = run_status::completed;
-    EXPECT_EQ(one.look().failures, 0u);
+    EXPECT_EQ(one.look().failures.worst.count, 0u);
     // A partition that it has no more does not count for ever.
     one.define("{}");
     one.entry.partitions = 1;
     one.parts.resize(1);
-    EXPECT_EQ(one.look().failures, 0u);
+    EXPECT_EQ(one.look().failures.worst.count, 0u);
 }
 
 TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {

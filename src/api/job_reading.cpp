@@ -57,6 +57,8 @@ job_facts facts_of(const job_reading& one, const health_inputs& now) {
     facts.partitions = one.partitions;
     facts.resumed_at = one.resumed_at;
     facts.failures = failures_in(one.runs, *one.terms);
+    if (one.failures_known && one.failures_known->worst.count > facts.failures.worst.count)
+        facts.failures = *one.failures_known;
     if (const auto pause = now.pauses.find(one.entry.name); pause != now.pauses.end())
         facts.pause = &pause->second;
     if (const auto asked = now.triggers.find(one.entry.name); asked != now.triggers.end())
@@ -350,7 +352,7 @@ json::object json_of(const job_reading& job, const health_inputs& now, std::size
     one["why"] = job.how.why;
     one["since"] = documents::time_or_null(job.how.since);
     one["running"] = job.how.running;
-    one["consecutive_failures"] = job.how.failures;
+    one["consecutive_failures"] = job.how.failures.worst.count;
     one["blocked_by"] = nullptr;
     if (job.how.blocked_by) one["blocked_by"] = json_of(*job.how.blocked_by);
     json::array recent;

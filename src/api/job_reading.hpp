@@ -50,6 +50,7 @@ struct job_reading {
     std::vector<partition_facts> partitions{};
     std::vector<run_record> runs{};  // the newest first, as many as were read
     std::optional<std::int64_t> resumed_at{};
+    std::optional<job_failures> failures_known{};  // found before, of more rows than `runs`
     job_health how{};
 };
 

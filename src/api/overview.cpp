@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace pawl::api {
@@ -25,14 +26,18 @@ constexpr millis overview_age_most{30'000};
 constexpr int overview_share = 10;
 constexpr std::size_t locks_counted_max = 20'000;
 constexpr std::size_t jobs_judged_max = 5'000;
-constexpr std::size_t runs_recent = 300;
+constexpr std::size_t runs_recent = 300;  // of all jobs, and of each status that is looked for
 constexpr std::size_t stale_shown = 100;
 constexpr std::size_t audit_looked_at = 500;
 constexpr std::size_t active_shown = 100;
 constexpr std::size_t occurrences_shown = 10;
-// Jobs that look late are asked about one by one, so many each time.
+// Jobs that look late, or may fail, are asked about one by one, so many each time. Of the others so
+// many in turn, as only their own rows tell whether they fail.
 constexpr std::size_t asked_about_max = 64;
+constexpr std::size_t asked_in_turn_max = 8;
 constexpr millis asked_about_again{10'000};
+// Of their rows, as many as the list of jobs reads of each.
+constexpr std::size_t runs_asked_about = 20;
 constexpr millis node_timeout{500};
 
 std::int64_t wall_millis() {
@@ -45,6 +50,8 @@ struct glance {
     std::shared_ptr<health_inputs> now = std::make_shared<health_inputs>();
     std::vector<job_reading> jobs{};
     std::vector<run_record> recent{};
+    std::vector<run_record> lost{};
+    std::unordered_set<std::string> have_failed{};  // those that the newest failed runs are of
     std::vector<run_record> stale{};
     std::vector<audit_entry> audit{};
     std::unordered_map<std::string, record> job_locks{};  // of the keys of jobs
@@ -60,6 +67,27 @@ struct glance {
 using shared_glance = std::shared_ptr<glance>;
 
 // -- the journal
+
+// The newest rows of all jobs are those of the jobs that run most often: what has failed and what
+// was lost is looked for by itself.
+async<void> read_bad_ends(shared_glance all) {
+    for (const auto how : {run_status::failed, run_status::timed_out, run_status::lost}) {
+        run_filter which;
+        which.status = how;
+        row_visitor note = [all](run_record run) {
+            drop_checkpoint(run);
+            if (run.status == run_status::lost)
+                all->lost.push_back(std::move(run));
+            else
+                all->have_failed.insert(std::move(run.job));
+            return true;
+        };
+        auto finding = visit_runs(all->around, std::move(which), runs_recent, std::move(note));
+        const auto read = co_await std::move(finding);
+        if (read.has_error()) co_return read.error();
+    }
+    co_return boost::system::in_place_value;
+}
 
 async<void> read_lists(shared_glance all) {
     auto& records = *all->around->records;
@@ -86,6 +114,9 @@ async<void> read_lists(shared_glance all) {
     auto finding = visit_runs(all->around, run_filter{}, runs_recent, std::move(keep));
     const auto recent = co_await std::move(finding);
     if (recent.has_error()) co_return recent.error();
+    auto looking = read_bad_ends(all);
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) co_return looked.error();
     auto asking = records.stale_runs(stale_shown, 0);
     auto stale = co_await std::move(asking);
     if (stale.has_error()) co_return std::move(stale).error();
@@ -143,7 +174,7 @@ awaitable<void> read_store(shared_glance all) {
     all->now->store_trouble = all->store_trouble;
 }
 
-// -- jobs that look late
+// -- jobs that are asked about
 
 bool looks_late(const job_reading& one) {
     return one.how.state == job_state::late || one.how.missed.has_value();
@@ -157,57 +188,95 @@ bool is_sure(const job_reading& one) {
         [](const partition_facts& part) { return part.last_occurrence || part.lock; });
 }
 
-// Jobs that look late are asked about: some each time, those first that were asked about longest
-// ago. In between goes what was found then, for as long as they look late.
-awaitable<void> ask_about(shared_glance all, std::vector<std::size_t> doubtful) {
+// Whether its share of the newest rows tells that it does not fail, or how badly.
+bool tells_of_failures(const job_reading& one) {
+    if (failures_in(one.runs, *one.terms).worst.count >= failures_that_fail) return true;
+    // Of one partition they say nothing of another.
+    if (one.terms->partitions > 1 && !one.terms->has_slots) return false;
+    return std::any_of(one.runs.begin(), one.runs.end(),
+                       [](const run_record& run) { return run.status == run_status::completed; });
+}
+
+struct questions {
+    std::vector<std::size_t> doubtful{};  // look late, or may fail
+    std::vector<std::size_t> in_turn{};   // all others that may fail unseen
+};
+
+// At most `most` of them, those first that were asked about longest ago.
+void add_entries(const glance& all, std::vector<std::size_t> which, std::size_t most,
+                 std::vector<job_entry>& entries) {
+    const auto& known = all.around->remembered->asked_about;
+    const auto at = all.around->core->loop().now();
+    const auto asked = [&](std::size_t one) {
+        const auto found = known.find(all.jobs[one].entry.name);
+        return found == known.end() ? instant{} : found->second.at;
+    };
+    std::stable_sort(which.begin(), which.end(),
+                     [&](std::size_t a, std::size_t b) { return asked(a) < asked(b); });
+    for (const auto i : which) {
+        if (most == 0) break;
+        const bool fresh =
+            known.contains(all.jobs[i].entry.name) && at - asked(i) < asked_about_again;
+        if (fresh) continue;
+        entries.push_back(all.jobs[i].entry);
+        --most;
+    }
+}
+
+// Some are asked about each time. In between goes what was found then: of those that look late for
+// as long as they do, of the others whether they fail.
+awaitable<void> ask_about(shared_glance all, std::shared_ptr<const questions> what) {
     auto& known = all->around->remembered->asked_about;
     if (known.size() > terms_remembered_max) known.clear();
     const auto at = all->around->core->loop().now();
-    const auto asked = [&](std::size_t which) {
-        const auto found = known.find(all->jobs[which].entry.name);
-        return found == known.end() ? instant{} : found->second.at;
-    };
-    std::stable_sort(doubtful.begin(), doubtful.end(),
-                     [&](std::size_t a, std::size_t b) { return asked(a) < asked(b); });
     std::vector<job_entry> entries;
-    for (const auto i : doubtful) {
-        if (entries.size() == asked_about_max) break;
-        const bool fresh =
-            known.contains(all->jobs[i].entry.name) && at - asked(i) < asked_about_again;
-        if (!fresh) entries.push_back(all->jobs[i].entry);
-    }
+    add_entries(*all, what->doubtful, asked_about_max, entries);
+    add_entries(*all, what->in_turn, asked_in_turn_max, entries);
     // It notes how its own questions to the store went.
     const auto own = std::make_shared<health_inputs>(*all->now);
-    auto reading = read_jobs(all->around, own, std::move(entries), 0, thoroughness::list);
+    auto reading =
+        read_jobs(all->around, own, std::move(entries), runs_asked_about, thoroughness::list);
     auto jobs = co_await std::move(reading);
     if (jobs.has_value())
         for (auto& one : *jobs) known[one.entry.name] = {at, std::move(one.how)};
-    for (const auto i : doubtful) {
-        auto& one = all->jobs[i];
-        const auto found = known.find(one.entry.name);
-        if (found != known.end())
-            one.how = found->second.how;
-        else if (!is_sure(one))
-            one.how = job_health{};
-    }
+    for (const auto* some : {&what->doubtful, &what->in_turn})
+        for (const auto i : *some) {
+            auto& one = all->jobs[i];
+            const bool is_late = looks_late(one);
+            const auto found = known.find(one.entry.name);
+            if (found != known.end() && (is_late || found->second.at == at))
+                one.how = found->second.how;
+            else if (is_late && !is_sure(one))
+                one.how = job_health{};
+        }
 }
 
 awaitable<void> judge_jobs(shared_glance all) {
     const auto resumed = resumptions(all->audit);
+    const auto& known = all->around->remembered->asked_about;
     std::unordered_map<std::string, std::vector<run_record>> recent;
     for (const auto& run : all->recent) recent[run.job].push_back(run);
-    std::vector<std::size_t> doubtful;
+    const auto what = std::make_shared<questions>();
     for (std::size_t i = 0; i < all->jobs.size(); ++i) {
         auto& one = all->jobs[i];
-        if (const auto runs = recent.find(one.entry.name); runs != recent.end())
+        const auto& name = one.entry.name;
+        if (const auto runs = recent.find(name); runs != recent.end())
             one.runs = std::move(runs->second);
-        if (const auto when = resumed.find(one.entry.name); when != resumed.end())
+        if (const auto when = resumed.find(name); when != resumed.end())
             one.resumed_at = when->second;
+        const bool told = tells_of_failures(one);
+        if (const auto before = known.find(name); before != known.end() && !told)
+            one.failures_known = before->second.how.failures;
         judge_by(one, *all->now, all->job_locks);
-        if (looks_late(one)) doubtful.push_back(i);
+        const bool may_fail =
+            !told && (all->have_failed.contains(name) || one.how.failures.worst.count > 0);
+        if (looks_late(one) || may_fail)
+            what->doubtful.push_back(i);
+        else if (!told)
+            what->in_turn.push_back(i);
     }
-    if (doubtful.empty()) co_return;
-    auto asking = ask_about(all, std::move(doubtful));
+    if (what->doubtful.empty() && what->in_turn.empty()) co_return;
+    auto asking = ask_about(all, what);
     co_await std::move(asking);
 }
 
@@ -318,6 +387,7 @@ json::array attention_in(const glance& all, const std::vector<run_record>& activ
     facts.locks = all.notable;
     for (const auto& one : active) facts.busy_tokens.push_back(number(one.token));
     facts.recent = all.recent;
+    facts.lost = all.lost;
     facts.stale = all.stale;
     facts.orphans = std::move(orphans);
     facts.audit = all.audit;

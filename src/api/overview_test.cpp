@@ -139,6 +139,41 @@ TEST(Overview, WhatFailsIsToldWithWhereToLook) {
     EXPECT_EQ(one.at("link"), "/runs/1");
 }
 
+// Goal: a job that fails once a night is seen beside one that runs each second. Method: more rows
+// of the busy one than are read of all jobs, as each status in which they hide others.
+TEST(Overview, WhatFailsIsToldHoweverManyRunsCameAfterIt) {
+    for (const auto how : {run_status::completed, run_status::skipped, run_status::failed}) {
+        control_world world;
+        world.publish({"bad", "busy"});
+        for (const auto* id : {"a", "b", "c"}) world.run(id, "bad", run_status::failed);
+        for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", how);
+        const auto seen = world.glance();
+        EXPECT_EQ(counted(seen, "jobs_failing"), how == run_status::failed ? 2 : 1);
+        const auto text = json::serialize(seen.at("attention"));
+        EXPECT_THAT(text, HasSubstr("the last 3 runs of bad failed"));
+    }
+}
+
+TEST(Overview, AJobThatIsMendedFailsNoMore) {
+    control_world world;
+    world.publish({"bad", "busy"});
+    world.run("a", "bad", run_status::failed);
+    for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::completed);
+    ASSERT_EQ(counted(world.glance(), "jobs_failing"), 1);
+    world.run("b", "bad", run_status::completed);
+    const auto begun = lease_clock::now();
+    while (counted(world.glance(), "jobs_failing") > 0)
+        ASSERT_LT(lease_clock::now() - begun, std::chrono::seconds{120});
+}
+
+TEST(Overview, ALostRunIsToldHoweverManyRunsCameAfterIt) {
+    control_world world;
+    world.publish({"bad", "busy"});
+    world.run("a", "bad", run_status::lost);
+    for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::skipped);
+    EXPECT_THAT(kinds_in(world.glance()), ElementsAre("run_lost"));
+}
+
 TEST(Overview, AStoreAndAJournalThatAreAwayAreTheFirstThingSaid) {
     control_world world;
     world.publish({"a"});
@@ -158,8 +193,8 @@ TEST(Overview, AllWhoAskWithinASecondAreGivenOneAnswer) {
     for (int i = 0; i < 200; ++i) all.push_back(world.begin({"GET", "/api/v1/overview"}));
     std::vector<std::shared_ptr<const std::string>> texts;
     for (auto& one : all) texts.push_back(one.get().shared_body);
-    // One look asks less than ten questions; a slow machine may take a second look, or a third.
-    EXPECT_LE(world.journal_questions() - before, 30);
+    // One look asks less than twenty questions; a slow machine may take a second look, or a third.
+    EXPECT_LE(world.journal_questions() - before, 60);
     EXPECT_EQ(texts.front(), texts.at(1));
 }
 
@@ -176,8 +211,9 @@ TEST(Overview, ItAsksNoQuestionForEachJob) {
     const auto store_before = world.store_questions();
     const auto seen = world.glance();
     EXPECT_EQ(counted(seen, "jobs"), 2'000);
-    EXPECT_LE(world.journal_questions() - journal_before, 20);
-    EXPECT_LE(world.store_questions() - store_before, 10);
+    // Some are asked about in turn, and those are few.
+    EXPECT_LE(world.journal_questions() - journal_before, 40);
+    EXPECT_LE(world.store_questions() - store_before, 20);
 }
 
 // -- nodes
