@@ -270,6 +270,7 @@ job_health late(const job_facts& job, const shared_facts& around) {
     const partition_facts* first = nullptr;
     std::optional<std::int64_t> missed;
     for (const auto& part : job.partitions) {
+        if (!part.rows_known) continue;
         const auto what = look_at_schedule(job, part, around, may_begin);
         if (what.missed) missed = std::max(missed.value_or(*what.missed), *what.missed);
         if (!what.due) continue;

@@ -75,6 +75,7 @@ std::string reason_of(const run_record& run);
 // What is known of one partition; of a job without any, of the job.
 struct partition_facts {
     std::uint32_t partition = 0;
+    bool rows_known = true;                         // else it is not judged late
     std::optional<record> lock{};                   // of its key; known before any run is added
     bool holder_known = false;                      // the lock's token is that of a run of this job
     std::optional<run_record> active{};             // started, and not over

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace pawl::api {
@@ -46,8 +47,39 @@ std::size_t runs_to_read(const job_entry& entry, std::size_t wanted, thoroughnes
 
 // -- what is known of one job, put together
 
+// Those behind the first `listed` that are held, run, or are waited for.
+std::set<std::uint32_t> others_of_note(const job_reading& one, const health_inputs& now,
+                                       const std::unordered_map<std::string, record>& locks,
+                                       std::size_t listed) {
+    std::set<std::uint32_t> found;
+    const auto& name = one.entry.name;
+    const auto note = [&](std::uint32_t which) {
+        if (which >= listed && which < one.terms->partitions) found.insert(which);
+    };
+    if (one.terms->partitions <= listed) return found;
+    if (const auto active = now.active.find(name); active != now.active.end())
+        for (const auto& run : active->second) note(run.partition);
+    if (const auto left = now.orphans.find(name); left != now.orphans.end())
+        for (const auto& run : left->second) note(run.partition);
+    if (const auto asked = now.triggers.find(name); asked != now.triggers.end())
+        for (const auto& trigger : asked->second) note(trigger.partition);
+    for (auto i = static_cast<std::uint32_t>(listed); i < one.keys; ++i) {
+        const auto lock = locks.find(one.terms->key(i));
+        if (lock != locks.end() && number(lock->second.holder) != 0) note(i);
+    }
+    return found;
+}
+
+// Null where it was not looked at.
+partition_facts* part_of(std::vector<partition_facts>& parts, std::uint32_t which) {
+    const auto found = std::lower_bound(
+        parts.begin(), parts.end(), which,
+        [](const partition_facts& one, std::uint32_t other) { return one.partition < other; });
+    return found == parts.end() || found->partition != which ? nullptr : &*found;
+}
+
 void add_run(std::vector<partition_facts>& parts, const run_record& run) {
-    if (run.partition < parts.size()) parts[run.partition].add(run);
+    if (auto* part = part_of(parts, run.partition)) part->add(run);
 }
 
 job_facts facts_of(const job_reading& one, const health_inputs& now) {
@@ -69,12 +101,17 @@ job_facts facts_of(const job_reading& one, const health_inputs& now) {
 void put_together(job_reading& one, const health_inputs& now,
                   const std::unordered_map<std::string, record>& locks, thoroughness how) {
     const std::size_t all = one.terms->partitions;
-    const auto looked_at = how == thoroughness::detail ? all : std::min(all, partitions_listed_max);
-    one.partitions.resize(looked_at);
-    for (std::uint32_t i = 0; i < looked_at; ++i) {
-        one.partitions[i].partition = i;
-        const auto lock = locks.find(one.terms->key(i));
-        if (lock != locks.end()) one.partitions[i].lock = lock->second;
+    const auto listed = how == thoroughness::detail ? all : std::min(all, partitions_listed_max);
+    one.partitions.resize(listed);
+    for (std::uint32_t i = 0; i < listed; ++i) one.partitions[i].partition = i;
+    for (const auto which : others_of_note(one, now, locks, listed)) {
+        auto& part = one.partitions.emplace_back();
+        part.partition = which;
+        part.rows_known = false;
+    }
+    for (auto& part : one.partitions) {
+        const auto lock = locks.find(one.terms->key(part.partition));
+        if (lock != locks.end()) part.lock = lock->second;
     }
     // What is begun and over since is read later, so these come first.
     for (const auto& run : one.runs) add_run(one.partitions, run);
@@ -86,10 +123,10 @@ void put_together(job_reading& one, const health_inputs& now,
         }
     // What `pawl exec` or a program has left is not for the job that is called the same.
     if (const auto left = now.orphans.find(one.entry.name); left != now.orphans.end())
-        for (const auto& run : left->second)
-            if (run.partition < one.partitions.size() && run.trigger == "schedule" &&
-                !one.partitions[run.partition].orphan)
-                one.partitions[run.partition].orphan = run;
+        for (const auto& run : left->second) {
+            auto* part = part_of(one.partitions, run.partition);
+            if (part != nullptr && run.trigger == "schedule" && !part->orphan) part->orphan = run;
+        }
 }
 
 shared_facts context_of(const health_inputs& now) {
@@ -248,6 +285,15 @@ async<void> judge_all(std::shared_ptr<job_operation> all) {
 
 }  // namespace
 
+void add_keys(job_reading& one, thoroughness how, std::size_t& others_left,
+              std::vector<std::string>& keys) {
+    const std::size_t all = one.terms->partitions;
+    const auto listed = how == thoroughness::detail ? all : std::min(all, partitions_listed_max);
+    one.keys = all - listed <= others_left ? all : listed;
+    others_left -= one.keys - listed;
+    for (std::uint32_t i = 0; i < one.keys; ++i) keys.push_back(one.terms->key(i));
+}
+
 void judge_by(job_reading& one, const health_inputs& now,
               const std::unordered_map<std::string, record>& locks) {
     put_together(one, now, locks, thoroughness::list);
@@ -308,15 +354,13 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     all->runs = runs;
     all->how = how;
     std::vector<std::string> keys;
+    std::size_t others_left = other_keys_max;
     slices turn{around->core->loop()};
     for (auto& entry : entries) {
         job_reading one;
         one.terms = terms_of(*around, entry);
         one.entry = std::move(entry);
-        const std::size_t partitions = one.terms->partitions;
-        const auto looked_at =
-            how == thoroughness::detail ? partitions : std::min(partitions, partitions_listed_max);
-        for (std::uint32_t i = 0; i < looked_at; ++i) keys.push_back(one.terms->key(i));
+        add_keys(one, how, others_left, keys);
         all->jobs.push_back(std::move(one));
         if (!turn.is_over()) continue;
         auto turning = turn.give_turn();

@@ -18,8 +18,11 @@
 
 namespace pawl::api {
 
-// Of a partitioned job so many partitions are looked at for a list; all of them for one job.
+// Of a partitioned job so many partitions are looked at for a list, and of the others those that
+// are held, run or are waited for; all of them for one job.
 constexpr std::size_t partitions_listed_max = 64;
+// Keys of those others that are looked for, over all jobs of a list.
+constexpr std::size_t other_keys_max = 10'000;
 // Questions to the journal, or to the store, at a time.
 constexpr std::size_t asked_at_once_max = 8;
 // Of the newest runs of a job that has partitions.
@@ -47,6 +50,7 @@ async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around, 
 struct job_reading {
     job_entry entry{};
     std::shared_ptr<const documents::job_terms> terms{};
+    std::size_t keys = 0;  // of its first partitions, whose locks are looked for
     std::vector<partition_facts> partitions{};
     std::vector<run_record> runs{};  // the newest first, as many as were read
     std::optional<std::int64_t> resumed_at{};
@@ -61,6 +65,11 @@ enum class thoroughness { list, page, detail };
 async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr<health_inputs> now,
                                           std::vector<job_entry> entries, std::size_t runs,
                                           thoroughness how);
+
+// Adds the keys of a job that are to be looked for. `others_left` is what is left of
+// other_keys_max.
+void add_keys(job_reading& one, thoroughness how, std::size_t& others_left,
+              std::vector<std::string>& keys);
 
 // Judges a job by what is at hand: its `runs`, health inputs and the records of its keys.
 void judge_by(job_reading& one, const health_inputs& now,

@@ -2,6 +2,7 @@
 #include "api/job_routes.hpp"
 
 #include "api/change_limit.hpp"
+#include "api/job_reading.hpp"
 #include "api/list_writer.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "test_support/faults/api_world.hpp"
@@ -232,6 +233,49 @@ TEST(JobRoutes, AJobThatFailedIsFailingBehindTheRunsThatItSkipped) {
     EXPECT_EQ(one.at("state"), "failing");
     EXPECT_EQ(one.at("consecutive_failures"), 1);
     EXPECT_THAT(one.at("recent").as_array(), SizeIs(16));
+}
+
+// Goal: a list sees what happens in any partition. Method: of a job with more partitions than a
+// list looks at one by one, three behind those: held by a stranger, running, waited for.
+TEST(JobRoutes, AnyOfManyPartitionsIsSeenInTheList) {
+    job_world world;
+    world.publish("wide", R"({"command": ["x"]})", 1'000);
+    const auto look = [&] {
+        return json_in(world.ask({"GET", "/api/v1/jobs"})).at("jobs").at(0).as_object();
+    };
+    EXPECT_EQ(look().at("state"), "idle");
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/wide/runs", R"({"partition": 800})"}).status, 202u);
+    EXPECT_EQ(look().at("state"), "waiting");
+    EXPECT_THAT(std::string{look().at("why").as_string()}, HasSubstr("partition 800: "));
+    const auto token = world.hold("job/wide/700");
+    world.begin_run("run-700", "wide", token, {}, 700);
+    EXPECT_EQ(look().at("running"), 1);
+    EXPECT_TRUE(look().at("blocked_by").is_null());
+    world.hold("job/wide/900");
+    EXPECT_EQ(look().at("state"), "blocked");
+    EXPECT_EQ(look().at("blocked_by").at("partition"), 900);
+}
+
+// Goal: what a list looks at is bounded. Method: more partitions than that, of jobs that are held
+// in their last one; the first of them are seen, and the page of the last.
+TEST(JobRoutes, OfTooManyPartitionsThoseOfTheFirstJobsAreSeenInTheList) {
+    job_world world;
+    constexpr std::uint32_t wide = 1'024;
+    const std::size_t seen = other_keys_max / (wide - partitions_listed_max);
+    for (std::size_t i = 0; i < seen + 2; ++i) {
+        const auto name = "job-" + std::to_string(100 + i);
+        world.publish(name, R"({"command": ["x"]})", wide);
+        world.hold("job/" + name + "/1023");
+    }
+    const auto answer = world.ask({"GET", "/api/v1/jobs"});
+    const auto jobs = json_in(answer).at("jobs").as_array();
+    std::size_t blocked = 0;
+    for (const auto& one : jobs)
+        if (one.at("state") == "blocked") ++blocked;
+    EXPECT_EQ(blocked, seen);
+    EXPECT_EQ(jobs.at(0).at("state"), "blocked");
+    const auto last = std::string{jobs.at(seen + 1).at("name").as_string()};
+    EXPECT_EQ(text_in(world.ask({"GET", "/api/v1/jobs/" + last}), "state"), "blocked");
 }
 
 TEST(JobRoutes, AStoreThatIsAwayIsTheReasonAndNoReasonToShowNothing) {

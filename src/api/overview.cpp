@@ -151,11 +151,10 @@ void count(glance& all, record lock, std::unordered_map<std::string, record>& wa
 
 awaitable<void> read_store(shared_glance all) {
     std::unordered_map<std::string, record> wanted;
-    for (const auto& one : all->jobs) {
-        const std::size_t partitions = one.terms->partitions;
-        for (std::uint32_t i = 0; i < std::min(partitions, partitions_listed_max); ++i)
-            wanted.try_emplace(one.terms->key(i));
-    }
+    std::vector<std::string> keys;
+    std::size_t others_left = other_keys_max;
+    for (auto& one : all->jobs) add_keys(one, thoroughness::list, others_left, keys);
+    for (auto& key : keys) wanted.try_emplace(std::move(key));
     std::string after;
     std::size_t seen = 0;
     do {
@@ -183,9 +182,10 @@ bool looks_late(const job_reading& one) {
 // By the lists alone nobody can tell whether an occurrence of long ago has run: its row is not
 // among the newest, and its key may have been forgotten.
 bool is_sure(const job_reading& one) {
-    return std::all_of(
-        one.partitions.begin(), one.partitions.end(),
-        [](const partition_facts& part) { return part.last_occurrence || part.lock; });
+    return std::all_of(one.partitions.begin(), one.partitions.end(),
+                       [](const partition_facts& part) {
+                           return !part.rows_known || part.last_occurrence || part.lock;
+                       });
 }
 
 // Whether its share of the newest rows tells that it does not fail, or how badly.

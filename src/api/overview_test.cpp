@@ -174,6 +174,18 @@ TEST(Overview, ALostRunIsToldHoweverManyRunsCameAfterIt) {
     EXPECT_THAT(kinds_in(world.glance()), ElementsAre("run_lost"));
 }
 
+TEST(Overview, ABlockedPartitionIsSeenWhicheverOfManyItIs) {
+    control_world world;
+    job_entry wide;
+    wide.name = "wide";
+    wide.partitions = 1'000;
+    wide.definition = "{}";
+    wide.node = "node-a";
+    world.journal([&](pawl::journal& records) { return records.publish(std::vector{wide}); });
+    const auto held = world.others.try_acquire("job/wide/900", {.ttl = 60s});
+    EXPECT_EQ(counted(world.glance(), "jobs_blocked"), 1);
+}
+
 TEST(Overview, AStoreAndAJournalThatAreAwayAreTheFirstThingSaid) {
     control_world world;
     world.publish({"a"});
