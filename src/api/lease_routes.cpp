@@ -110,9 +110,10 @@ struct service_state {
 using shared_state = std::shared_ptr<service_state>;
 
 // The id that the store sees for a client's own: callers cannot hit upon each other's, nor upon
-// those of pawl itself, whatever they choose, and every engine takes its length.
-std::string id_at_store(const caller& who, std::string_view chosen) {
-    const auto text = who.name + '\n' + std::string{chosen};
+// those of pawl itself, whatever they choose, and every engine takes its length. One for each key:
+// a store may remember by the id alone that its claim is dead.
+std::string id_at_store(const caller& who, std::string_view key, std::string_view chosen) {
+    const auto text = who.name + '\n' + std::string{key} + '\n' + std::string{chosen};
     return "http-" + base::sha256_hex(text).substr(0, 48);
 }
 
@@ -173,7 +174,7 @@ std::variant<asked_claim, http::response> claim_of(const service_state& state, c
                        "at_least_once says when an occurrence counts as done: give occurrence");
     if (chosen) {
         if (auto bad = claim_id_fault(*chosen)) return problem(400, *bad);
-        wanted->id = id_at_store(asked.who, *chosen);
+        wanted->id = id_at_store(asked.who, wanted->key, *chosen);
     }
     if (auto bad = options_fault(state.engine(), wanted->key, wanted->how))
         return problem(400, *bad);
