@@ -6,7 +6,8 @@
 //     auto lease = here.try_acquire("invoices", {.ttl = 30s});
 //     world.freeze(here);
 //     world.advance(31s);  // at once
-//     assert(!lease->trusted() && there.try_acquire("invoices", {.ttl = 30s}));
+//     assert(!lease->trusted());
+//     assert(there.try_acquire("invoices", {.ttl = 30s}).value().trusted());
 //
 // Everything that decides about leases is what runs in production: only the clock and the store are
 // others.

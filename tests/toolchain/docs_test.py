@@ -3,7 +3,7 @@
 
 Every command and option that `pawl --help` names is in the manual page and in docs/commands.md; the
 manual page is well formed; every relative link, every `path` of a source file and every test that a
-document names leads somewhere. Usage: docs_test.py SOURCE PAWL
+document names leads somewhere; every block of C++ is compiled. Usage: docs_test.py SOURCE PAWL
 """
 import pathlib
 import re
@@ -115,9 +115,33 @@ def check_links():
                 faults.append(f"{name}: there is no {path}")
 
 
+def bare(code):
+    """Without what may differ where it is compiled: white space, comments, includes."""
+    code = re.sub(r"(?m)^\s*#include.*$|^\s*using namespace .*$|(?<![:\w])//.*$", "", code)
+    return re.sub(r"\s+", "", code)
+
+
+def check_snippets():
+    """Each block of C++ of a page or a header stands in a program of the tests."""
+    files = [source / "tests/consumer/programs/snippets.cpp", *sorted((source / "examples").rglob("*.[ch]pp"))]
+    programs = [bare(file.read_text()) for file in files]
+    blocks = [(page, block) for page in documents() if page.exists()
+              for block in re.findall(r"(?ms)^ *```cpp\n(.*?)^ *```", page.read_text())]
+    for header in sorted((source / "include/pawl").glob("*.hpp")):
+        for block in re.findall(r"(?m)(?:^//     .*\n)+", header.read_text()):
+            blocks.append((header, re.sub(r"(?m)^//     ", "", block)))
+    if len(blocks) < 20:
+        faults.append(f"only {len(blocks)} blocks of C++ were found")
+    for file, block in blocks:
+        is_sql = block.startswith("update ")
+        if not is_sql and not any(bare(block) in one for one in programs):
+            faults.append(f"{file.relative_to(source)}: no program of the tests has '{block.strip().splitlines()[0]}…'")
+
+
 check_commands()
 check_manual()
 check_links()
 check_tests()
+check_snippets()
 print("\n".join(faults), file=sys.stderr)
 sys.exit(1 if faults else 0)
