@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/actor.hpp"
 #include "cli/commands.hpp"
+#include "cli/exec_claim.hpp"
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
 #include "cli/given_options.hpp"
@@ -183,6 +184,7 @@ public:
                                     .watcher = warning_of_pushes(std::make_shared<worried_log>())})
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
+          claim_{*core_, what.key, how.lease},
           journal_{open_records(*core_, what)},
           run_{std::make_shared<exec_run>(core_->loop(), guards, how.lease.grace, how.timeout)} {}
 
@@ -236,9 +238,8 @@ private:
     status claim_and_run() {
         std::optional<acquire_result<lease>> tried;
         try {
-            tried = what_.slots
-                        ? acquire_slot(*what_.slots)
-                        : store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->gives_up());
+            tried = what_.slots ? acquire_slot(*what_.slots)
+                                : claim_.ask(plan_.waiting, run_->gives_up());
         } catch (const store_error& error) {
             if (!error.is_outage() || what_.on_store_down != "run") {
                 give_claim_up(error.what());
@@ -247,7 +248,9 @@ private:
             log(log_level::warn,
                 "store unreachable, running without a lease (--on-store-down run) key=" +
                     what_.key + ": another node may run it too: " + error.what());
-            // What the claim may have left is withdrawn meanwhile.
+            // What the claim may have left is withdrawn meanwhile; an occurrence that it may have
+            // marked, when it is known whether that has run.
+            if (!claim_.marks()) claim_.withdraw();
             const auto ended = run_without_lease(error.what());
             give_claim_up();
             return ended;
@@ -298,6 +301,7 @@ private:
     // An answer that was lost may have been a grant: the key and its occurrence are given back
     // before this process ends, or no other node could have them.
     void give_claim_up(const std::string& why = {}) {
+        claim_.withdraw();
         if (store_.drain(millis{0})) return;
         log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
                                  " for_at_most=" + base::format_duration(withdrawal_longest()) +
@@ -460,6 +464,7 @@ private:
         // Beside the command, which a journal that is away does not delay.
         const auto audited = audit_fail_open(why);
         const auto how = run_to_the_end(fence_token{}, begun);
+        if (how.started) claim_.has_run();
         if (audited.valid()) audited.wait();
         write_end(end_of(how, nullptr));
         return status_of(how);
@@ -611,6 +616,7 @@ private:
     std::atomic<bool> journal_fails_ = false;  // set on the loop, so it outlives that
     runtime::core* core_;                      // of store_
     locks store_;
+    exec_claim claim_;                  // unless it is of slots
     std::shared_ptr<journal> journal_;  // null: the run is not recorded
     bool journal_answers_ = false;
     runs::run_session::self_ptr session_;  // of the run, once it has been begun

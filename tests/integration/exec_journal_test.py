@@ -428,6 +428,45 @@ class ExecOnRedis(OnRedis, Exec):
         out, err = lost.communicate(timeout=60)
         return lost.returncode, out, err
 
+    def fail_open(self, *words):
+        """`pawl exec` whose claim is granted and not answered: it begins without a lease, and its store is out of reach until the cable is healed."""
+        self.assertEqual(self.pawl("exec", "warm", "--", "true").status, 0)
+        cable = Cable(self.server.port, hold_from=b"invoices")
+        self.addCleanup(cable.close)
+        begun = start("--store", f"redis://{cable.address}?timeout=2s", "exec", "invoices", "--ttl", "2m", *self.FIRED, *words,
+                      "--on-store-down", "run", "--", "echo", "ran")
+        self.addCleanup(self.end, begun)
+        self.assertTrue(cable.held.wait(60))
+        until(lambda: self.pawl("locks", "show", "invoices").status == 0)
+        until(lambda: "running without a lease" in begun.stderr.readline())
+        return cable, begun
+
+    def assert_is_given_up(self, cable, begun, status):
+        cable.heal()
+        out, err = begun.communicate(timeout=60)
+        self.assertEqual((begun.returncode, out), (status, ""), err)
+        self.assertFalse(self.pawl("locks", "show", "invoices", "--json").json()["held"])
+
+    def run_elsewhere(self):
+        again = self.pawl("exec", "invoices", *self.FIRED, "--no-journal", "--", "echo", "ran")
+        return again.status, again.out
+
+    def test_an_occurrence_that_has_run_without_a_lease_is_not_given_back(self):
+        cable, begun = self.fail_open("--no-journal")
+        self.assertEqual(begun.stdout.readline(), "ran\n")
+        self.assert_is_given_up(cable, begun, 0)
+        self.assertEqual(self.run_elsewhere(), (76, ""))
+
+    def test_an_occurrence_that_did_not_begin_without_its_lease_is_given_back(self):
+        journal = Redis()
+        self.addCleanup(journal.stop)
+        journal.freeze()
+        # It waits for its journal, for two seconds.
+        cable, begun = self.fail_open("--journal", journal.url)
+        begun.terminate()
+        self.assert_is_given_up(cable, begun, 143)
+        self.assertEqual(self.run_elsewhere(), (0, "ran\n"))
+
     def test_an_occurrence_that_was_marked_for_nobody_is_told_of(self):
         between = ("exec", "invoices", "--wait", "30s", "--no-journal", "--", "true")
         status, out, err = self.lose_a_claim(before=lambda: self.assertEqual(self.pawl(*between).status, 0))
