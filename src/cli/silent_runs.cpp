@@ -13,10 +13,16 @@ constexpr std::size_t seen_at_once_max = 100, seen_max = 10'000;
 // Runs whose key, or row, is out of reach are passed over. More of them are the store's trouble.
 constexpr std::size_t unjudged_max = 3;
 
-// An agent's runs are its own, or another agent's, to judge: they go on writing about one for a
-// while when the journal was away. `pawl exec` does not, so that nothing is in doubt.
+// An agent's runs are its own, or another agent's, to judge.
 bool is_for_us(const run_record& run, const std::string& key) {
-    return run.trigger == "exec" && (key.empty() || run.key == key);
+    const bool has_agent = run.trigger != "exec" && run.trigger != "library";
+    return !has_agent && (key.empty() || run.key == key);
+}
+
+// A program goes on writing about a run for a while when the journal was away. `pawl exec` does
+// not, so that nothing is in doubt.
+bool may_still_be_told(const run_record& run, runs::silence what) {
+    return what == runs::silence::in_doubt && run.trigger != "exec";
 }
 
 // True when it is over now.
@@ -25,7 +31,7 @@ async<bool> judge(std::shared_ptr<journal> rows, run_record one, lock_reader ins
     const auto lock = co_await std::move(looking);
     if (lock.has_error()) co_return lock.error();
     const auto told = runs::judge_silence(one, *lock);
-    if (told.what == runs::silence::alive) co_return false;
+    if (told.what == runs::silence::alive || may_still_be_told(one, told.what)) co_return false;
     auto judging = rows->judge({one.id, one.token}, told.how);
     const auto judged = co_await std::move(judging);
     if (judged.has_value() && *judged)

@@ -1,5 +1,5 @@
-// The rows of `pawl exec` whose process was killed: where no agent runs, the next reader ends
-// them.
+// The rows of `pawl exec` and of `locks::run` whose process was killed: where no agent runs, the
+// next reader ends them.
 #pragma once
 
 #include <pawl/spi/journal.hpp>
