@@ -8,6 +8,7 @@
 #include "cli/actor.hpp"
 #include "cli/commands.hpp"
 #include "cli/exec_claim.hpp"
+#include "cli/exec_options.hpp"
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
 #include "cli/given_options.hpp"
@@ -24,7 +25,6 @@
 #include "runtime/checks.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/slots.hpp"
-#include "time/rfc3339.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -40,76 +40,6 @@ namespace pawl::cli {
 namespace {
 
 constexpr millis last_withdrawal{2'000};
-
-struct exec_options {
-    std::string key;
-    std::vector<std::string> command;
-    std::string ttl = "30s";
-    std::string at_least = "0s";
-    std::string grace = "10s";
-    std::string occurrence;
-    std::string on_store_down = "skip";
-    std::string wait;     // empty: do not wait
-    std::string timeout;  // empty: none
-    std::optional<int> skip_status;
-    std::optional<std::uint32_t> slots;  // nothing: the key itself
-    bool hold = false;
-    bool at_least_once = false;
-    bool no_journal = false;
-};
-
-// `minute`, `hour` and `day` name the start of the current one in UTC, by this machine's clock:
-// when cron fires, that is the time for which the line was due.
-std::string named_occurrence(std::string text) {
-    const auto now = time::wall_now();
-    if (text == "minute")
-        return time::format_rfc3339(std::chrono::floor<std::chrono::minutes>(now));
-    if (text == "hour") return time::format_rfc3339(std::chrono::floor<std::chrono::hours>(now));
-    if (text == "day") return time::format_rfc3339(std::chrono::floor<std::chrono::days>(now));
-    return text;
-}
-
-struct plan {
-    lease_options lease;
-    wait_policy waiting;
-    std::optional<millis> timeout;
-};
-
-plan plan_of(const exec_options& what) {
-    plan made;
-    made.lease.ttl = duration_option("--ttl", what.ttl);
-    made.lease.at_least = duration_option("--at-least", what.at_least);
-    made.lease.grace = duration_option("--grace", what.grace);
-    made.lease.hold = what.hold;
-    if (!what.occurrence.empty()) {
-        const auto when = time::parse_rfc3339(what.occurrence);
-        if (when.has_error())
-            throw CLI::ValidationError{"--occurrence", "'" + base::printable(what.occurrence) +
-                                                           "' at column " +
-                                                           std::to_string(when.error().column + 1) +
-                                                           ": " + when.error().what +
-                                                           "; give such a time, or minute, hour "
-                                                           "or day"};
-        made.lease.occurrence =
-            occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
-    }
-    if (what.at_least_once) {
-        if (!made.lease.occurrence)
-            throw CLI::ValidationError{"--at-least-once", "goes with --occurrence"};
-        made.lease.mode = delivery::at_least_once;
-    }
-    if (what.slots && made.lease.occurrence)
-        throw CLI::ValidationError{"--slots", "goes without --occurrence: each slot would run it"};
-    if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
-    if (!what.timeout.empty()) {
-        made.timeout = duration_option("--timeout", what.timeout);
-        if (made.timeout->count() == 0)
-            throw CLI::ValidationError{"--timeout", "'" + what.timeout +
-                                                        "' gives the command no time; leave it out "
-                                                        "for no limit"};
-    }
-    return made;
-}
 
 // The key that is held: with --slots it is that of a slot.
 struct held_key {
@@ -173,7 +103,8 @@ std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& w
 
 class execution {
 public:
-    execution(const globals& options, const exec_options& what, plan how, exec::launcher& guards)
+    execution(const globals& options, const exec_options& what, exec_plan how,
+              exec::launcher& guards)
         : what_{what},
           mine_{what.key},
           plan_{how},
@@ -609,7 +540,7 @@ private:
 
     const exec_options& what_;
     held_key mine_;
-    plan plan_;
+    exec_plan plan_;
     exec::launcher& guards_;
     std::string store_url_;
     std::string journal_url_;
