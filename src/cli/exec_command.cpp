@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
 #include "cli/silent_runs.hpp"
+#include "cli/unrecorded_run.hpp"
 #include "cli/waiting_note.hpp"
 #include "exec/launcher.hpp"
 #include "exec/signal_relay.hpp"
@@ -193,8 +194,20 @@ private:
             return skip(status::busy, describe_busy(*other));
         const auto& done = std::get<already_done>(*tried);
         if (done.answer_lost) return settle_lost_answer();
+        return settle_done(done.last);
+    }
+
+    status settle_done(occurrence last) {
+        std::optional<std::string> doubt;
+        if (journal_ && claim_.marks() && last == plan_.lease.occurrence)
+            doubt = core_->loop().wait_for(doubt_about_run(journal_, new_start(nullptr)));
+        if (!doubt)
+            return skip(status::already_done,
+                        "'" + what_.key + "' has already run for " + local_time(number(last)));
         return skip(status::already_done,
-                    "'" + what_.key + "' has already run for " + local_time(number(done.last)));
+                    "'" + what_.key + "' may not have run for " + what_.occurrence +
+                        ", and will not any more: " + *doubt,
+                    log_level::warn);
     }
 
     // The occurrence counts as done, by another's claim or by one of this process that was not
@@ -257,8 +270,8 @@ private:
         return "all " + std::to_string(*what_.slots) + " slots of '" + what_.key + "' are held";
     }
 
-    status skip(status why, const std::string& line) const {
-        log(log_level::info, line);
+    status skip(status why, const std::string& line, log_level how = log_level::info) const {
+        log(how, line);
         return what_.skip_status ? as_status(*what_.skip_status) : why;
     }
 

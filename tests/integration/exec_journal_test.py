@@ -309,6 +309,33 @@ class Exec(Audited):
         self.assertEqual((waiting.returncode, out), (143, ""), err)
         self.assert_runs_once_elsewhere(store, journal)
 
+    def test_an_occurrence_whose_runner_was_killed_before_its_row_is_told_of(self):
+        fired = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.FIRED = ("--occurrence", fired)
+        store, journal, holder = self.waiting_and_struck(1.5, lambda _, waiting: waiting.kill(), "--ttl", "1s")
+        self.assertEqual(holder.communicate(timeout=60)[0], "")
+        journal.thaw()
+        urls = ("--store", store.url, "--journal", journal.url)
+        for _ in range(2):
+            told = pawl(*urls, "exec", "k", "--wait", "30s", *self.FIRED, "--", "echo", "ran")
+            self.assertEqual((told.status, told.out), (76, ""), told.err)
+            self.assertIn(f"'k' may not have run for {fired}, and will not any more: no run of it is recorded", told.err)
+            (row,) = pawl(*urls, "runs", "ls", "--json").json()["runs"]
+            self.assertEqual(row["status"], "skipped")
+            self.assertIn("its runner was lost before it wrote one down", row["reason"])
+
+    def test_an_occurrence_whose_run_was_lost_is_told_of(self):
+        words = (*self.FIRED, "--ttl", "1s", "--grace", "0s")
+        holder = self.start("exec", "k", *words, "--", "sh", "-c", 'echo "$PAWL_RUN_ID"; exec sleep 60')
+        run = holder.stdout.readline().strip()
+        holder.kill()
+        since = time.monotonic()
+        until(lambda: time.monotonic() - since > SILENCE)
+        self.assertEqual(self.row("k")["status"], "lost")
+        told = self.pawl("exec", "k", "--wait", "30s", *words, "--", "echo", "ran")
+        self.assertEqual((told.status, told.out), (76, ""), told.err)
+        self.assertIn(f"and will not any more: its run {run} was lost", told.err)
+
     def test_a_command_runs_where_the_journal_cannot_be_reached(self):
         nowhere = f"redis://127.0.0.1:{free_port()}?timeout=300ms"
         ran = self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "sh", "-c", "echo ran; exit 3")
