@@ -16,6 +16,8 @@
 #include "http/router.hpp"
 #include "net/unattended.hpp"
 #include "runtime/checks.hpp"
+#include "runtime/done_mark.hpp"
+#include "schedule/key_queue.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
@@ -219,16 +221,25 @@ http::response busy_problem(const busy& other, const std::string& key) {
     return made;
 }
 
-http::response done_problem(const already_done& done, const std::string& key) {
-    const auto last = documents::time_text(number(done.last));
+// `mark`: nothing where the store has none, as after a loss of its data.
+http::response done_problem(const already_done& done, std::optional<occurrence> mark,
+                            const std::string& key) {
+    const auto last = documents::time_text(number(mark.value_or(done.last)));
     json::object more;
     more["last_occurrence"] = last;
     more["answer_lost"] = done.answer_lost;
+    more["forgotten"] = !mark;
     if (done.answer_lost)
         return problem(410,
                        "this occurrence of '" + base::printable(key) +
                            "' may not have run, and will not any more: the store did not answer "
                            "an earlier request of this claim, and granted the key to another",
+                       std::move(more));
+    if (!mark)
+        return problem(410,
+                       "this occurrence of '" + base::printable(key) +
+                           "' may not have run, and will not any more: " +
+                           std::string{text_of(schedule::skip_reason::forgotten)},
                        std::move(more));
     return problem(410,
                    "this occurrence of '" + base::printable(key) +
@@ -286,7 +297,12 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     }
     if (const auto* done = std::get_if<already_done>(&outcome)) {
         count(acquire_outcome::already_done);
-        co_return done_problem(*done, wanted->key);
+        auto finding =
+            runtime::find_done_mark(state->around->core->running(), wanted->key,
+                                    wanted->how.occurrence.value_or(done->last), done->last);
+        const auto mark = co_await std::move(finding);
+        if (mark.has_error()) co_return problem_of(mark.error());
+        co_return done_problem(*done, *mark, wanted->key);
     }
     if (const auto* why = std::get_if<failure>(&outcome)) {
         count(acquire_outcome::error);

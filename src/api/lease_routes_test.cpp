@@ -198,6 +198,24 @@ TEST(Leases, AReleaseOfAnOldTokenLeavesTheLeaseOfTheSameClaimAlone) {
     EXPECT_EQ(world.release(held).status, 204u);
 }
 
+// Goal: after a loss of data nobody is told of a run that was none. Method: data that are new,
+// under a quarantine; the answer that would tell comes, and is lost.
+TEST(Leases, WhatTheStoreMayHaveForgottenIsToldAsThat) {
+    lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .quarantine = 1s}}};
+    const std::string body = R"({"key": "k", "ttl_ms": 1000, "wait_ms": 30000, "occurrence": ")" +
+                             occurrence_text(-10s) + "\"}";
+    const auto told = world.acquire(body);
+    ASSERT_EQ(told.status, 410u) << told.body;
+    EXPECT_TRUE(json_in(told).at("forgotten").as_bool());
+    EXPECT_FALSE(json_in(told).at("answer_lost").as_bool());
+    EXPECT_THAT(text_in(told, "detail"), HasSubstr("may not have run, and will not any more"));
+    auto& faults = *world.where().faults;
+    world.on_loop([&] {
+        world.hooks().after_acquire = [&](auto&) { faults.fail_all = errc::outcome_unknown; };
+    });
+    EXPECT_EQ(world.acquire(body).status, 503u);
+}
+
 TEST(Leases, AClaimOfUnknownOutcomeIsWithdrawn) {
     lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .timeout = 50ms}}};
     world.where().faults->answers_to_lose = 1'000'000;

@@ -12,7 +12,6 @@
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
 #include "cli/given_options.hpp"
-#include "cli/lost_answer.hpp"
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
 #include "cli/silent_runs.hpp"
@@ -22,8 +21,10 @@
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
 #include "runs/session.hpp"
+#include "runs/unrun_occurrence.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
+#include "runtime/done_mark.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/slots.hpp"
 
@@ -193,8 +194,14 @@ private:
         if (const auto* other = std::get_if<busy>(&*tried))
             return skip(status::busy, describe_busy(*other));
         const auto& done = std::get<already_done>(*tried);
-        if (done.answer_lost) return settle_lost_answer();
-        return settle_done(done.last);
+        if (done.answer_lost) return settle_unrun(runs::answer_lost_text, status::unavailable);
+        const auto mark = core_->loop().wait_for(runtime::find_done_mark(
+            core_->running(), what_.key, *plan_.lease.occurrence, done.last));
+        if (!mark.value())
+            return settle_unrun(runs::forgotten_text, what_.skip_status
+                                                          ? as_status(*what_.skip_status)
+                                                          : status::already_done);
+        return settle_done(**mark);
     }
 
     status settle_done(occurrence last) {
@@ -210,21 +217,21 @@ private:
                     log_level::warn);
     }
 
-    // The occurrence counts as done, by another's claim or by one of this process that was not
-    // answered. The journal knows of others' runs; where it knows of none, it is told of this.
-    status settle_lost_answer() {
+    // The occurrence counts as done, and nothing may have run for it. The journal knows of others'
+    // runs; where it knows of none, it is told why.
+    status settle_unrun(std::string_view why, status ends_with) {
         if (journal_) {
             const auto run =
-                core_->loop().wait_for(record_lost_answer(journal_, new_start(nullptr)));
+                core_->loop().wait_for(runs::record_unrun(journal_, new_start(nullptr), why));
             if (run.has_error())
                 log(log_level::warn, "run not recorded: " + run.error().detail);
             else if (*run)
                 return has_run((*run)->id, (*run)->status);
         }
         log(log_level::error, "'" + what_.key + "' may not have run for " + what_.occurrence +
-                                  ", and will not any more: " + lost_answer_text() +
+                                  ", and will not any more: " + std::string{why} +
                                   "; run it without --occurrence if it is needed");
-        return status::unavailable;
+        return ends_with;
     }
 
     acquire_result<lease> acquire_slot(std::uint32_t slots) {

@@ -1,13 +1,16 @@
 #include <pawl/locks.hpp>
 
 #include "base/identity.hpp"
+#include "base/text.hpp"
 #include "net/remote_operation.hpp"
 #include "net/unattended.hpp"
 #include "runs/session.hpp"
+#include "runs/unrun_occurrence.hpp"
 #include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
+#include "runtime/done_mark.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -27,12 +30,6 @@ void check_body(const job& what) {
     if (!what.body) throw option_error{"the job '" + what.name + "' has no body"};
 }
 
-std::optional<run_outcome> skipped(const acquire_result<lease>& tried) {
-    if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
-    if (std::holds_alternative<already_done>(tried)) return run_outcome::skipped_done;
-    return std::nullopt;
-}
-
 // What the journal makes of a run that is about to begin.
 std::optional<run_outcome> refused(const beginning& begun) {
     if (begun.outcome == begin_outcome::already_run) return run_outcome::skipped_done;
@@ -40,16 +37,58 @@ std::optional<run_outcome> refused(const beginning& begun) {
     return std::nullopt;
 }
 
-run_start start_of(const job& what, const lease& held, const std::string& owner) {
-    run_start start{base::fresh_uuid(), what.name, held.key()};
+run_start start_of(const job& what, fence_token token, const std::string& owner) {
+    run_start start{base::fresh_uuid(), what.name, what.name};
     start.owner = owner;
     start.node = runtime::host_name();
-    start.token = held.token();
+    start.token = token;
     start.occurrence = what.lease.occurrence;
     start.mode = what.lease.mode;
     start.trigger = "library";
     start.silence_max = runs::run_silence_max;
     return start;
+}
+
+// Null where there is none, where it cannot be opened, and for a name that is too long for it.
+awaitable<std::shared_ptr<journal>> open_records(runtime::core& home, const job& what) {
+    if (what.name.size() > job_name_bytes_max) co_return nullptr;
+    std::optional<failure> bad;
+    std::shared_ptr<journal> records;
+    try {
+        auto finding = home.find_records();
+        records = co_await std::move(finding);
+    } catch (const store_error& error) {
+        bad = failure{error.code(), error.what()};
+    }
+    if (bad) home.running()->report_failure("journal", *bad);
+    co_return records;
+}
+
+// The occurrence counts as done, and nothing may have run for it. The journal knows of others'
+// runs; where it knows of none, it is told why, and nobody is told that it has run.
+awaitable<run_outcome> settle_unrun(runtime::core& home, const job& what, std::string_view why) {
+    auto opening = open_records(home, what);
+    const auto records = co_await std::move(opening);
+    if (records) {
+        auto start = start_of(what, fence_token{}, home.running()->owner());
+        auto recording = runs::record_unrun(records, std::move(start), why);
+        const auto run = co_await std::move(recording);
+        if (run.has_error()) home.running()->report_failure("journal", run.error());
+        if (run.has_value() && *run) co_return run_outcome::skipped_done;
+    }
+    throw store_error{failure{errc::rejected, "'" + base::printable(what.name) +
+                                                  "' may not have run for its occurrence, and "
+                                                  "will not any more: " +
+                                                  std::string{why}}};
+}
+
+awaitable<run_outcome> settle_done(runtime::core& home, const job& what, already_done done) {
+    auto finding = runtime::find_done_mark(home.running(), what.name,
+                                           what.lease.occurrence.value_or(done.last), done.last);
+    const auto mark = co_await std::move(finding);
+    if (mark.value()) co_return run_outcome::skipped_done;
+    auto settling = settle_unrun(home, what, runs::forgotten_text);
+    co_return co_await std::move(settling);
 }
 
 // A run from its grant on, in the parts that the two ways to run a body share. The coroutines are
@@ -60,7 +99,7 @@ public:
         : home_{home},
           what_{what},
           held_{std::move(won)},
-          start_{start_of(what, held_, home.running()->owner())},
+          start_{start_of(what, held_.token(), home.running()->owner())},
           program_{std::move(shutdown)},
           stopping_{program_, held_.stop_token()},
           told_{stopping_.token(), journal_.get_token()} {
@@ -127,19 +166,12 @@ public:
 
 private:
     static awaitable<void> open(granted_run& me) {
-        if (me.start_.job.size() > job_name_bytes_max) co_return;
+        auto opening = open_records(me.home_, me.what_);
+        me.records_ = co_await std::move(opening);
+        if (!me.records_) co_return;
         const auto report = [home = me.home_.running()](const failure* why) {
             if (why != nullptr) home->report_failure("journal", *why);
         };
-        std::optional<failure> bad;
-        try {
-            auto finding = me.home_.find_records();
-            me.records_ = co_await std::move(finding);
-        } catch (const store_error& error) {
-            bad = failure{error.code(), error.what()};
-        }
-        if (bad) report(&*bad);
-        if (!me.records_) co_return;
         run_session::settings how;
         how.where = me.records_;
         how.who.on_renewal_failures = report;
@@ -214,7 +246,10 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
                                                told.token());
     auto answer = co_await std::move(claiming);
     auto& tried = answer.value();
-    if (std::holds_alternative<already_done>(tried)) co_return run_outcome::skipped_done;
+    if (const auto* done = std::get_if<already_done>(&tried)) {
+        auto settling = settle_done(home, what, *done);
+        co_return co_await std::move(settling);
+    }
     auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&tried);
     if (won == nullptr) co_return run_outcome::skipped_busy;
     // Requested when the loop goes away while the body runs.
@@ -285,7 +320,9 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
     const runtime::blocking_call on{core_.get()};
     check_body(what);
     auto tried = claim_key(what.name, what.lease, what.waiting, stop);
-    if (const auto why = skipped(tried)) return *why;
+    if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
+    if (const auto* done = std::get_if<already_done>(&tried))
+        return on->loop().wait_for(settle_done(*on, what, *done));
     const runtime::either_stop told{std::move(stop), on->closing()};
     granted_run now{*on, what, std::move(std::get<lease>(tried)), told.token()};
     auto begun = now.unwritten();

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "runtime/done_mark.hpp"
 #include "schedule/log_text.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
@@ -457,8 +458,13 @@ awaitable<void> acquirer::keep_auditing() {
 awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence last) {
     auto& decisions = which->decisions;
     const auto wanted = decisions.wanted();
-    if (was_passed(node_, *which, last)) co_return decisions.on_passed();
-    if (wanted.kind != request_kind::orphan || last != *wanted.occurrence)
+    auto finding =
+        runtime::find_done_mark(node_.engine, which->key, wanted.occurrence.value_or(last), last);
+    const auto mark = co_await std::move(finding);
+    if (mark.has_error()) co_return decisions.on_failure(node_.loop.now(), node_.uniform());
+    if (!*mark) co_return decisions.on_forgotten();
+    if (was_passed(node_, *which, **mark)) co_return decisions.on_passed();
+    if (wanted.kind != request_kind::orphan || **mark != *wanted.occurrence)
         co_return decisions.on_done();
     auto looking = look_at(node_.engine, which->key);
     const auto seen = co_await std::move(looking);

@@ -139,6 +139,27 @@ TEST(DispatcherOutage, WhatHasRunIsNotGivenBackForTheNextThatDidNot) {
     EXPECT_GE(number(*known->last_done), ran.load());
 }
 
+// Goal: after a loss of data nothing is told that did not happen. Method: data that are new, under
+// a quarantine: what comes due until a minute after their birth counts as done, and nothing has
+// run.
+TEST(DispatcherOutage, WhatTheStoreMayHaveForgottenIsToldAsThat) {
+    schedule_world one;
+    one.settings.quarantine = 2s;
+    auto a = one.node("a");
+    const schedule_options at_times{.cron = "*/5 * * * * *"};
+    a->cron.add(one.note("once", "a", {.ttl = 2s}), at_times);
+    a->cron.add(one.note("again", "a", {.ttl = 2s, .mode = delivery::at_least_once}), at_times);
+    a->start();
+    for (const auto* job : {"once", "again"}) {
+        const auto skipped = [&] { return one.rows(job, run_status::skipped); };
+        ASSERT_TRUE(eventually([&] { return !skipped().empty(); }));
+        EXPECT_EQ(skipped().back().reason,
+                  "the store may have lost whether it has run (quarantine)");
+    }
+    a->stop();
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
 // Goal: a job that is gone leaves the list soon. Method: the journal does not take that the first
 // time, and takes what the other jobs are.
 TEST(DispatcherOutage, AJobThatWasNotTakenOffTheListIsTakenOffSoon) {

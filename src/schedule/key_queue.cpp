@@ -1,5 +1,7 @@
 #include "schedule/key_queue.hpp"
 
+#include "runs/unrun_occurrence.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -30,7 +32,9 @@ std::string_view text_of(skip_reason why) noexcept {
         case skip_reason::too_many:
             return "too many occurrences were waiting";
         case skip_reason::answer_lost:
-            return "the store did not answer in time, and granted the key to another run meanwhile";
+            return runs::answer_lost_text;
+        case skip_reason::forgotten:
+            return runs::forgotten_text;
         case skip_reason::paused:
             return "the job was paused before it could begin";
         case skip_reason::not_its_turn:

@@ -50,6 +50,7 @@ enum class skip_reason {
     superseded,   // a later one came due before it could begin
     too_many,     // more are waiting than a key state keeps
     answer_lost,  // its claim was not answered, and the key was granted to another meanwhile
+    forgotten,    // the store may have lost whether it has run
     paused,       // its job was
     not_its_turn  // one that came before it had not begun yet, and may not be given up
 };

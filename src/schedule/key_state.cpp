@@ -126,6 +126,13 @@ void key_state::on_passed() {
     queue_.let_go_of_current();
 }
 
+void key_state::on_forgotten() {
+    if (!is_occurrence(wanted())) return on_done();
+    base::ensure(is_claiming());
+    queue_.skip_current(skip_reason::forgotten);
+    queue_.let_go_of_current();
+}
+
 void key_state::on_unanswered() {
     base::ensure(is_claiming());
     if (is_occurrence(wanted())) in_doubt_ = wanted().occurrence;

@@ -62,6 +62,8 @@ public:
     // The store remembers a later occurrence than the one that was asked for: this one has run
     // before, or never will, and then a row has to say so.
     void on_passed();
+    // It counts as done, and the store remembers neither it nor a later one: the same row.
+    void on_forgotten();
     // Said before what came of it: a request was not answered, so its own claim may be what the
     // store remembers. Found done then, or marked, a row has to say so, unless another node has run
     // it; also under another id, after the first was withdrawn.

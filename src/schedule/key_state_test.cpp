@@ -281,6 +281,22 @@ TEST(KeyState, AnOccurrenceIsWantedOnceHoweverOftenItIsOffered) {
     EXPECT_EQ(one.queue().waiting(), 0u);
 }
 
+// Of an occurrence a row says so; what somebody else began goes by its own row.
+TEST(KeyState, WhatTheStoreMayHaveForgottenIsToldAsThat) {
+    auto one = key_state_of(delivery::at_least_once);
+    one.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_unanswered();
+    one.on_forgotten();
+    expect_skipped(one, first, skip_reason::forgotten);
+    one.queue().offer_orphan("left", second, start);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_forgotten();
+    EXPECT_FALSE(one.queue().has_skipped());
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_TRUE(one.wanted().passed);
+}
+
 // After an outage the latest runs, and only that.
 TEST(KeyState, AnAtMostOnceOccurrenceThatTheStoreFailedMakesWayForItsSuccessor) {
     auto one = key_state_of(delivery::at_most_once);

@@ -396,6 +396,36 @@ class Exec(Audited):
         self.assertIn("no b", self.pawl("audit", "ls").out)
 
 
+class ExecUnderQuarantine(Audited):
+    FIRED = ("--occurrence", "2026-01-02T03:04:05Z")
+
+    def ask(self, *words):
+        """Of a store that is new, and knows of no run."""
+        def asked():
+            self.told = pawl("--store", f"sqlite:{self.folder}/new.db?quarantine=1s", "--journal", self.store, "exec", "k", "--ttl", "1s",
+                             *self.FIRED, *words, "--", "echo", "ran")
+            return self.told.status != 75
+        until(asked)
+        self.assertEqual(self.told.out, "")
+        return self.told
+
+    def test_what_the_store_may_have_forgotten_is_told_as_that(self):
+        told = self.ask()
+        self.assertEqual(told.status, 76, told.err)
+        why = "the store may have lost whether it has run (quarantine)"
+        self.assertIn(f"'k' may not have run for 2026-01-02T03:04:05Z, and will not any more: {why}", told.err)
+        (row,) = self.runs("k")
+        self.assertEqual((row["status"], row["occurrence"], row["reason"]), ("skipped", "2026-01-02T03:04:05.000Z", why))
+        self.assertEqual(self.ask("--skip-status", "0").status, 0)
+
+    def test_what_the_journal_knows_of_has_run(self):
+        self.assertEqual(self.pawl("exec", "k", *self.FIRED, "--", "true").status, 0)
+        told = self.ask()
+        self.assertEqual(told.status, 76, told.err)
+        (row,) = self.runs("k")
+        self.assertIn(f"'k' has already run for 2026-01-02T03:04:05Z: run {row['id']} completed", told.err)
+
+
 class Tampering(Audited):
     """Who can write to the file can change the audit, and not unnoticed."""
 

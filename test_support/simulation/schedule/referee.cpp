@@ -44,10 +44,11 @@ std::string_view name_of(law which) {
 
 std::string_view name_of(fact which) {
     constexpr std::array<std::string_view, facts> names{
-        "grants",  "runs",       "completions", "taken_up", "killed",       "overlap",
-        "late",    "superseded", "missed",      "early",    "already_done", "crashes",
-        "freezes", "cuts",       "outages",     "deploys",  "steps_back",   "steps_forward",
-        "pauses",  "losses",     "reloads",     "asked",    "cancelled",    "checked"};
+        "grants",  "runs",         "completions", "taken_up",      "killed",
+        "overlap", "late",         "superseded",  "forgotten",     "missed",
+        "early",   "already_done", "crashes",     "freezes",       "cuts",
+        "outages", "deploys",      "steps_back",  "steps_forward", "pauses",
+        "losses",  "reloads",      "asked",       "cancelled",     "checked"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -251,6 +252,7 @@ void referee::on_skip(const std::string& key, pawl::occurrence occurrence,
         keys_[key].occurrences[number(occurrence)].late = true;
     }
     if (why == skip_reason::superseded) happened(fact::superseded);
+    if (why == skip_reason::forgotten) happened(fact::forgotten);
 }
 
 // The occurrences before `latest` by the calendar.

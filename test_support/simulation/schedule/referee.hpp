@@ -47,6 +47,7 @@ enum class fact {
     skipped_overlap,
     skipped_late,
     superseded,
+    forgotten,  // by a store that has lost its data
     missed,
     early,
     already_done,
@@ -64,7 +65,7 @@ enum class fact {
     cancelled,  // by hand, and ended by that
     checked     // occurrences that had to happen
 };
-constexpr std::size_t facts = 24;
+constexpr std::size_t facts = 25;
 std::string_view name_of(fact which);
 
 struct begun_run {

@@ -355,8 +355,8 @@ private:
     }
 
     static skip_reason reason_of(std::string_view words) {
-        for (const auto each :
-             {skip_reason::overlap, skip_reason::too_late, skip_reason::superseded})
+        for (const auto each : {skip_reason::overlap, skip_reason::too_late,
+                                skip_reason::superseded, skip_reason::forgotten})
             if (words.starts_with(schedule::text_of(each))) return each;
         return skip_reason::overlap;
     }

@@ -473,6 +473,8 @@ export type AlreadyDone = Problem & {
   last_occurrence: string;
   /** It may not have run: an earlier request of this claim was not answered by the store. */
   answer_lost: boolean;
+  /** It may not have run: under a quarantine, the store's data are too young to tell. last_occurrence is the end of what counts as done because of that. */
+  forgotten: boolean;
 };
 
 export type Stale = Problem & {

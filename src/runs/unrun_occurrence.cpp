@@ -1,19 +1,14 @@
-#include "cli/lost_answer.hpp"
+#include "runs/unrun_occurrence.hpp"
 
-#include "schedule/key_queue.hpp"
-
+#include <string>
 #include <utility>
 
-namespace pawl::cli {
+namespace pawl::runs {
 
-std::string lost_answer_text() {
-    return std::string{schedule::text_of(schedule::skip_reason::answer_lost)};
-}
-
-async<std::optional<run_record>> record_lost_answer(std::shared_ptr<journal> where,
-                                                    run_start what) {
+async<std::optional<run_record>> record_unrun(std::shared_ptr<journal> where, run_start what,
+                                              std::string_view why) {
     auto start = what;
-    auto skipping = where->skip(std::move(start), lost_answer_text());
+    auto skipping = where->skip(std::move(start), std::string{why});
     const auto told = co_await std::move(skipping);
     if (told.has_error()) co_return told.error();
     if (*told) co_return std::optional<run_record>{};
@@ -24,4 +19,4 @@ async<std::optional<run_record>> record_lost_answer(std::shared_ptr<journal> whe
     co_return found;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl::runs
