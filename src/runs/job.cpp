@@ -83,6 +83,10 @@ awaitable<run_outcome> settle_unrun(runtime::core& home, const job& what, std::s
 }
 
 awaitable<run_outcome> settle_done(runtime::core& home, const job& what, already_done done) {
+    if (done.answer_lost) {
+        auto settling = settle_unrun(home, what, runs::answer_lost_text);
+        co_return co_await std::move(settling);
+    }
     auto finding = runtime::find_done_mark(home.running(), what.name,
                                            what.lease.occurrence.value_or(done.last), done.last);
     const auto mark = co_await std::move(finding);

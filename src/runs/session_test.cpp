@@ -111,6 +111,36 @@ TEST(WrittenRun, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     }
 }
 
+// Goal: an occurrence that was marked for nobody is not told as run. Method: its claim takes
+// effect, and is answered when its lease has been taken.
+TEST(WrittenRun, WhatWasMarkedByAClaimWithoutAnAnswerIsToldAsThat) {
+    for (const auto run_by : ways_to_run) {
+        journal_world one;
+        int runs = 0;
+        const job nightly{.name = "j",
+                          .lease = {.ttl = 1min, .occurrence = due},
+                          .body = [&](const run&) { ++runs; }};
+        auto cut = std::make_shared<testing_faults::plan>();
+        cut->answers_held = true;
+        cut->answers_to_lose = 1;
+        auto a = one.open_node(cut, one.journal_faults), b = one.open();
+        const std::string why =
+            "the store did not answer in time, and granted the key to another run meanwhile";
+        std::thread running{[&] { expect_told([&] { return run_by(a, nightly); }, why); }};
+        auto held = b.inspect("j");
+        for (; !held || number(held->holder) == 0; held = b.inspect("j")) std::this_thread::yield();
+        EXPECT_TRUE(b.force_release("j", held->holder, 0ms));
+        cut->answers_held = false;
+        running.join();
+        const auto row = one.ask([&] { return one.records->find_occurrence("j", 0, due); });
+        ASSERT_TRUE(row);
+        EXPECT_EQ(row->status, run_status::skipped);
+        EXPECT_EQ(row->reason, why);
+        EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
+        EXPECT_EQ(runs, 0);
+    }
+}
+
 // A body may hand what it was given to a thread that outlives everything.
 TEST(WrittenRun, ACopyOfWhatTheBodyWasGivenSavesNothingAfterTheRun) {
     journal_world one;
