@@ -29,6 +29,9 @@ constexpr std::size_t refusals_told_max = 1'024;
 // Who comes by a login link.
 constexpr std::string_view local_name = "local";
 constexpr std::string_view challenge = "Bearer realm=\"pawl\"";
+constexpr std::string_view csrf_field = "x-pawl-session";
+// What the page takes the session's token from, after a login link. No server is sent a fragment.
+constexpr std::string_view page_with_token = "/#session=";
 
 bool may(config::user_role role, access needs) {
     switch (needs) {
@@ -148,7 +151,8 @@ private:
     const session& begin_session(const http::request& request, const caller& who, instant now,
                                  http::response& answer);
     bool end_session(const http::request& request);
-    json::object describe(const caller& who, const session* by, instant now) const;
+    json::object describe(const caller& who, const session* by, std::string_view csrf,
+                          instant now) const;
     std::string cookie_name(const http::request& request) const;
     std::string cookie_text(std::string_view value, std::chrono::seconds age,
                             const http::request& request) const;
@@ -208,10 +212,10 @@ admission authorizer::state::admit_by_session(const http::request& request, acce
     if (!is_reading(request)) {
         if (is_from_other_site(request))
             return problem(403, "another site asks for this; use the web UI of this agent");
-        if (!is_same_secret(request.find("x-pawl-session"), by->csrf))
+        if (!is_same_secret(request.find(csrf_field), by->csrf))
             return problem(403,
                            "X-Pawl-Session is missing or wrong; with a cookie, send the csrf that "
-                           "GET /api/v1/session tells");
+                           "the log-in told, or log in anew");
     }
     return allow(by->who, needs);
 }
@@ -312,7 +316,8 @@ bool authorizer::state::end_session(const http::request& request) {
     return ended;
 }
 
-json::object authorizer::state::describe(const caller& who, const session* by, instant now) const {
+json::object authorizer::state::describe(const caller& who, const session* by,
+                                         std::string_view csrf, instant now) const {
     json::value ends;
     if (by != nullptr) {
         const auto left = sessions_.end_of(*by, now) - now;
@@ -321,7 +326,7 @@ json::object authorizer::state::describe(const caller& who, const session* by, i
     }
     return {{"name", who.name},
             {"role", word_of(who.role)},
-            {"csrf", by == nullptr ? std::string{} : by->csrf},
+            {"csrf", csrf},
             {"expires_at", std::move(ends)}};
 }
 
@@ -357,7 +362,7 @@ awaitable<http::response> authorizer::state::log_in(std::shared_ptr<state> me, s
     }
     http::response set;
     const auto& begun = me->begin_session(request, found.who, now, set);
-    auto answer = json_response(200, me->describe(found.who, &begun, now));
+    auto answer = json_response(200, me->describe(found.who, &begun, begun.csrf, now));
     for (const auto& one : set.fields) answer.fields.push_back(one);
     co_return answer;
 }
@@ -365,7 +370,11 @@ awaitable<http::response> authorizer::state::log_in(std::shared_ptr<state> me, s
 awaitable<http::response> authorizer::state::tell(std::shared_ptr<state> me, shared_call asked) {
     const auto now = me->loop().now();
     const auto known = me->recognise(*asked->request, now);
-    co_return json_response(200, me->describe(asked->who, known.by, now));
+    // Browsers send the cookie to every port of the host: whoever serves another one has it too.
+    const bool is_known =
+        known.by != nullptr && is_same_secret(asked->request->find(csrf_field), known.by->csrf);
+    const std::string_view csrf = is_known ? known.by->csrf : std::string_view{};
+    co_return json_response(200, me->describe(asked->who, known.by, csrf, now));
 }
 
 awaitable<http::response> authorizer::state::log_out(std::shared_ptr<state> me, shared_call asked) {
@@ -407,9 +416,9 @@ awaitable<http::response> authorizer::state::log_in_once(std::shared_ptr<state> 
         co_return login_refused_page();
     }
     http::response answer{303};
-    answer.set("Location", "/");
     answer.set("Cache-Control", "no-store");
-    me->begin_session(request, local_admin(), now, answer);
+    const auto& begun = me->begin_session(request, local_admin(), now, answer);
+    answer.set("Location", std::string{page_with_token} + begun.csrf);
     me->show_login_link();
     co_return answer;
 }

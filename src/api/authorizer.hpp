@@ -2,7 +2,9 @@
 //
 // Programs say it with a bearer token, the page with a session cookie (HttpOnly, SameSite=Strict)
 // that it gets for such a token, or for a login link that works once. What is done by cookie has to
-// carry the session's own token in X-Pawl-Session as well, which another site cannot know.
+// carry the session's own token in X-Pawl-Session as well, which another site cannot know. It is
+// told at the log-in alone: browsers send the cookie to every port of its host, and a server at
+// another one that could ask for the token would have the whole session.
 #pragma once
 
 #include "api/call.hpp"

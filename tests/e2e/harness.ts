@@ -253,8 +253,7 @@ export class Agent {
   private async openSession(): Promise<void> {
     const answer = await fetch(await this.loginLink(), { redirect: 'manual' });
     this.cookie = answer.headers.getSetCookie().map((one) => one.split(';')[0]).join('; ');
-    const who = await fetch(`${this.url}/api/v1/session`, { headers: { Cookie: this.cookie } });
-    this.csrf = ((await who.json()) as { csrf: string }).csrf;
+    this.csrf = answer.headers.get('Location')?.split('#session=')[1] ?? '';
   }
 }
 

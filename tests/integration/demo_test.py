@@ -35,8 +35,8 @@ class Browser:
     def __init__(self, link):
         self.origin = link.split("/login")[0]
         self.open = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())).open
-        self.open(link, timeout=10).close()
-        self.csrf = self.get("/api/v1/session")["csrf"]
+        with self.open(link, timeout=10) as page:
+            self.csrf = page.geturl().split("#session=")[1]
 
     def get(self, path):
         with self.open(self.origin + path, timeout=10) as answer:

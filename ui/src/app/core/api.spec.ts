@@ -63,20 +63,22 @@ describe('the client of the API', () => {
     expect(asked[0].init.cache).toBe('no-store');
   });
 
-  it('carries the session in writes and in nothing else', async () => {
+  it('carries the session in writes, and where it asks whose it is, and in nothing else', async () => {
     next = async () => answer(200, {});
     const api = new Api();
     api.csrf = 'secret';
     await api.overview();
     await api.pauseJob('a/b', 'why');
-    expect(asked.map(({ init }) => (init.headers as Record<string, string>)['X-Pawl-Session'])).toEqual([undefined, 'secret']);
+    await api.session('kept');
+    await api.session('');
+    expect(asked.map(({ init }) => (init.headers as Record<string, string>)['X-Pawl-Session'])).toEqual([undefined, 'secret', 'kept', undefined]);
     expect(asked[1].url).toBe('/api/v1/jobs/a%2Fb/pause');
   });
 
   it('counts who is turned away, but for asking who one is', async () => {
     next = async () => answer(401, { detail: 'nobody' });
     const api = new Api();
-    await failed(api.session());
+    await failed(api.session(''));
     expect(api.turnedAway()).toBe(0);
     await failed(api.locks({}));
     expect(api.turnedAway()).toBe(1);

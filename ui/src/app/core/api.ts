@@ -85,7 +85,8 @@ export class Api {
   audit = (query: { after?: string; limit?: number }) => this.get<AuditPage>(`/audit${queryOf(query)}`);
   verifyAudit = () => this.get<AuditVerification>('/audit/verification');
   doctor = () => this.get<Diagnosis>('/doctor');
-  session = () => this.get<Session>('/session');
+  /** Who is signed in by the cookie; with the csrf where `token` is the session's own. */
+  session = (token: string) => this.ask<Session>('GET', '/session', undefined, token);
   signIn = (token: string, name: string) =>
     this.send<Session>('POST', '/session', name ? { name, token } : { token });
   signOut = () => this.send<void>('DELETE', '/session');
@@ -114,10 +115,11 @@ export class Api {
     return this.ask<T>(method, path, body);
   }
 
-  private async ask<T>(method: string, path: string, body: object | undefined): Promise<T> {
+  private async ask<T>(method: string, path: string, body: object | undefined,
+                       token = method === 'GET' ? '' : this.csrf): Promise<T> {
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (body) headers['Content-Type'] = 'application/json';
-    if (method !== 'GET' && this.csrf) headers['X-Pawl-Session'] = this.csrf;
+    if (token) headers['X-Pawl-Session'] = token;
     const session = this.csrf;
     const doubt = method === 'GET' ? '' : ' It may have taken effect: check before you try again.';
     let answer: Response;

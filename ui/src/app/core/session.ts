@@ -1,6 +1,7 @@
-import { computed, inject, Injectable, signal } from '@angular/core';
+import { computed, DestroyRef, inject, Injectable, signal } from '@angular/core';
 
 import { Api, RequestFailed } from './api';
+import { forgetToken, keepToken, storedToken, tokenOfLink, tokenKey } from './session_token';
 import type { Session as Who } from './types';
 
 export type Role = Who['role'];
@@ -24,8 +25,18 @@ export class Session {
   readonly over = signal(false);
   /** When the agent was started anew, where that is what has ended the session. */
   readonly restarted = signal('');
+  /** Somebody is signed in by the cookie, and the token that writes carry is not in this browser any more. */
+  readonly lost = signal(false);
   private asked = false;
   private timer: ReturnType<typeof setInterval> | undefined;
+  /** Of a login link that has led here. */
+  private linked = tokenOfLink();
+
+  constructor() {
+    const changed = ({ key }: StorageEvent) => (key === tokenKey || key === null) && void this.use();
+    addEventListener('storage', changed);
+    inject(DestroyRef).onDestroy(() => removeEventListener('storage', changed));
+  }
 
   may(role: Role): boolean {
     const who = this.current();
@@ -44,7 +55,7 @@ export class Session {
   async known(): Promise<boolean> {
     if (this.asked) return this.signedIn();
     try {
-      this.keep(await this.api.session());
+      this.keepKnown(await this.whoIsIt());
     } catch (failure) {
       if (!(failure instanceof RequestFailed) || (failure.status !== 401 && failure.status !== 403)) throw failure;
       this.keep(null);
@@ -66,6 +77,8 @@ export class Session {
       // It has ended already.
       if (!(failure instanceof RequestFailed) || failure.status !== 401) throw failure;
     }
+    // Another window may have signed in meanwhile.
+    if (storedToken() === this.api.csrf) forgetToken();
     this.keep(null);
     sessionStorage.removeItem(startedKey);
   }
@@ -82,18 +95,42 @@ export class Session {
   async use(): Promise<void> {
     const before = this.current();
     try {
-      const who = await this.api.session();
-      if (this.current() === before) this.keep(who);
+      const who = await this.whoIsIt();
+      if (this.current() === before) this.keepKnown(who);
     } catch (failure) {
       const nobody = failure instanceof RequestFailed && (failure.status === 401 || failure.status === 403);
       if (nobody && this.current() === before) this.ended();
     }
   }
 
+  private async whoIsIt(): Promise<Who> {
+    if (this.linked) {
+      const who = await this.api.session(this.linked);
+      if (who.csrf) return who;
+      // What stands in the address may come from anybody.
+      this.linked = '';
+    }
+    const known = () => storedToken() || this.api.csrf;
+    const token = known();
+    const who = await this.api.session(token);
+    return known() === token ? who : this.whoIsIt();
+  }
+
+  /** Only where the page can also act: the server tells the token to nobody but who shows it. */
+  private keepKnown(who: Who): void {
+    const byCookie = who.expires_at !== null;
+    const lost = byCookie && !who.csrf;
+    this.keep(lost ? null : who);
+    this.lost.set(lost);
+  }
+
   private keep(who: Who | null): void {
     this.current.set(who);
     this.api.csrf = who?.csrf ?? '';
+    if (who?.csrf) keepToken(who.csrf);
+    this.linked = '';
     this.over.set(false);
+    this.lost.set(false);
     clearInterval(this.timer);
     this.restarted.set('');
     if (!who) return;

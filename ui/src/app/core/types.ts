@@ -424,7 +424,7 @@ export type Credentials = {
 export type Session = {
   name: string;
   role: 'viewer' | 'client' | 'operator' | 'admin';
-  /** What is done by cookie carries it in X-Pawl-Session. Empty for a bearer token. */
+  /** Told at the log-in: what is done by cookie carries it in X-Pawl-Session. Empty for a bearer token, and for a cookie without it. */
   csrf: string;
   expires_at: string | null;
 };

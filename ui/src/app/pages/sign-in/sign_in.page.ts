@@ -1,4 +1,4 @@
-import { ChangeDetectionStrategy, Component, ElementRef, inject, input, signal, viewChild } from '@angular/core';
+import { ChangeDetectionStrategy, Component, effect, ElementRef, inject, input, signal, untracked, viewChild } from '@angular/core';
 import { Router } from '@angular/router';
 
 import { lineOf, RequestFailed } from '../../core/api';
@@ -15,6 +15,7 @@ import { absoluteText, durationText } from '../../core/time';
       @if (session.restarted(); as at) {
         <p class="note" role="status">The agent restarted at <time [attr.datetime]="at">{{ absoluteText(at) }}</time>, which ends its sessions.
           Sign in again to continue.</p>
+      } @else if (session.lost()) { <p class="note" role="status">This browser no longer has the key to your session. Sign in again to continue.</p>
       } @else if (session.over()) { <p class="note" role="status">Your session has ended. Sign in again to continue.</p> }
       <p>Paste a token from <code>pawl token new</code>. When no user is configured, run <code>pawl agent login-link</code>
         on the agent's machine: it prints a link that signs you in there, once.</p>
@@ -48,8 +49,11 @@ export class SignInPage {
   protected readonly busy = signal(false);
 
   constructor() {
-    // Somebody who is signed in already has nothing to do here.
-    void this.session.known().then((known) => known && this.goOn(), () => undefined);
+    void this.session.known().catch(() => undefined);
+    // Somebody who is signed in has nothing to do here, whichever window it was in.
+    effect(() => {
+      if (this.session.signedIn()) untracked(() => this.goOn());
+    });
   }
 
   protected async submit(event: Event): Promise<void> {
@@ -62,7 +66,6 @@ export class SignInPage {
     this.busy.set(true);
     try {
       await this.session.signIn(token, this.name().nativeElement.value.trim());
-      this.goOn();
     } catch (failure) {
       const wait = failure instanceof RequestFailed && failure.retryAfterMs;
       this.wrong.set(wait ? `${lineOf(failure)} Try again in ${durationText(wait)}.` : lineOf(failure));
