@@ -4,6 +4,9 @@
 #include "config/regular_file.hpp"
 #include "config/values.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace pawl::config {
 namespace {
 
@@ -54,12 +57,17 @@ env_file_content parse_env_file(std::string_view text) {
     return got;
 }
 
+env_files::env_files(std::string folder) : folder_{std::move(folder)}, owners_{0, geteuid()} {
+    struct stat about{};
+    if (stat(folder_.empty() ? "." : folder_.c_str(), &about) == 0) owners_.push_back(about.st_uid);
+}
+
 const env_file_content& env_files::read(const std::string& path) {
     const auto [entry, is_new] = known_.try_emplace(path);
     if (!is_new) return entry->second;
     const bool is_relative = !path.starts_with('/') && !folder_.empty();
     const auto file =
-        read_regular_file(is_relative ? folder_ + "/" + path : path, env_file_bytes_max);
+        read_file_of(owners_, is_relative ? folder_ + "/" + path : path, env_file_bytes_max);
     if (file.fault.empty())
         entry->second = parse_env_file(file.text);
     else

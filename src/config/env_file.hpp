@@ -3,6 +3,8 @@
 
 #include "config/settings.hpp"
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <map>
 #include <string>
@@ -26,13 +28,15 @@ env_file_content parse_env_file(std::string_view text);
 // Reads each file once, however many jobs name it.
 class env_files {
 public:
-    // `folder` is where relative paths begin; empty: here.
-    explicit env_files(std::string folder) : folder_{std::move(folder)} {}
+    // `folder` is where relative paths begin; empty: here. Whoever owns it owns the configuration,
+    // and says what is run.
+    explicit env_files(std::string folder);
 
     const env_file_content& read(const std::string& path);
 
 private:
     std::string folder_;
+    std::vector<uid_t> owners_;
     std::map<std::string, env_file_content> known_;
 };
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace pawl::config {
 namespace {
@@ -54,6 +55,25 @@ TEST(EnvFile, IsReadBesideTheConfigurationAndStaysApartFromEnv) {
     ASSERT_EQ(chmod(secrets.c_str(), 0644), 0);
     EXPECT_THAT(describe_warnings(read_configuration_file(path)),
                 ElementsAre(HasSubstr(":5:1: env_file 'secret.env' can be read by every user")));
+}
+
+// What a job's user put there, root would read; what whoever owns the configuration put there, says
+// no more than the configuration does.
+TEST(EnvFile, IsOfWhoeverOwnsTheConfigurationOrReadsIt) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+    const test_folder here;
+    const auto secrets = here.write("secret.env", "TOKEN=hunter2\n");
+    ASSERT_EQ(chmod(secrets.c_str(), 0640), 0);
+    const auto path =
+        here.write("pawl.toml", "[[job]]\nname='a'\ncommand=['x']\nenv_file='secret.env'\n");
+    EXPECT_TRUE(read_configuration_file(path).usable());
+    ASSERT_EQ(chown(secrets.c_str(), 65'534, 65'534), 0);
+    const auto refused = read_configuration_file(path);
+    EXPECT_THAT(describe(refused),
+                ElementsAre(HasSubstr(":4:1: env_file 'secret.env' belongs to the user with ID "
+                                      "65534; expected root, ")));
+    ASSERT_EQ(chown(here.path().c_str(), 65'534, 65'534), 0);
+    EXPECT_TRUE(read_configuration_file(path).usable());
 }
 
 TEST(EnvFile, HasABound) {

@@ -6,22 +6,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <system_error>
+#include <utility>
 
 namespace pawl::config {
 namespace {
 
+// O_NONBLOCK: opening a pipe must not wait for somebody who writes.
+constexpr int to_read = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+// As many as the kernel follows.
+constexpr int links_max = 40;
+
 class open_file {
 public:
-    // O_NONBLOCK: opening a pipe must not wait for somebody who writes.
-    explicit open_file(const std::string& path)
-        : descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)} {}
+    open_file(int folder, const std::string& path, int flags)
+        : descriptor_{::openat(folder, path.c_str(), flags | O_CLOEXEC)} {}
     ~open_file() {
         if (descriptor_ >= 0) ::close(descriptor_);
     }
-    open_file(const open_file&) = delete;
-    open_file& operator=(const open_file&) = delete;
+    open_file(open_file&& other) noexcept : descriptor_{std::exchange(other.descriptor_, -1)} {}
+    open_file& operator=(open_file&& other) noexcept {
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
 
     int get() const noexcept { return descriptor_; }
 
@@ -29,20 +40,78 @@ private:
     int descriptor_;
 };
 
-std::string reason(int error) { return std::generic_category().message(error); }
+std::string reason(int error) {
+    return "cannot be read: " + std::generic_category().message(error);
+}
 
-}  // namespace
+bool is_one_of(const std::vector<uid_t>& owners, uid_t who) {
+    return std::find(owners.begin(), owners.end(), who) != owners.end();
+}
 
-file_text read_regular_file(const std::string& path, std::size_t bytes_max) {
+std::string foreign(uid_t who) {
+    return "belongs to the user with ID " + std::to_string(who) +
+           "; expected root, the user who reads it, or the owner of the configuration's folder";
+}
+
+// The first name of a path, and takes it away; empty at its end.
+std::string next_name(std::string& path) {
+    path.erase(0, std::min(path.find_first_not_of('/'), path.size()));
+    auto name = path.substr(0, path.find('/'));
+    path.erase(0, name.size());
+    return name;
+}
+
+// Step by step, so that no step becomes another after it was looked at.
+file_text open_by_steps(const std::vector<uid_t>& owners, std::string path, open_file& file) {
     file_text got;
-    const open_file file{path};
+    const auto start = [](const std::string& of) {
+        return open_file{AT_FDCWD, of.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY};
+    };
+    auto folder = start(path);
+    int links = 0;
+    for (auto name = next_name(path); !name.empty(); name = next_name(path)) {
+        open_file step{folder.get(), name, O_PATH | O_NOFOLLOW};
+        struct stat about{};
+        if (step.get() < 0 || fstat(step.get(), &about) != 0) {
+            got.fault = reason(errno);
+            return got;
+        }
+        if (S_ISLNK(about.st_mode)) {
+            std::array<char, PATH_MAX> target{};
+            const auto size = readlinkat(step.get(), "", target.data(), target.size());
+            if (size < 0 || ++links > links_max)
+                got.fault = reason(size < 0 ? errno : ELOOP);
+            else if (!is_one_of(owners, about.st_uid))
+                got.fault = "is reached by a symbolic link, which " + foreign(about.st_uid);
+            if (!got.fault.empty()) return got;
+            path.insert(0, std::string{target.data(), static_cast<std::size_t>(size)} + '/');
+            if (path.starts_with('/')) folder = start(path);
+        } else if (path.find_first_not_of('/') == std::string::npos) {
+            file = open_file{folder.get(), name, to_read | O_NOFOLLOW};
+            if (file.get() < 0) got.fault = reason(errno);
+            return got;
+        } else {
+            folder = std::move(step);
+        }
+    }
+    got.fault = "is no regular file";
+    return got;
+}
+
+file_text read_open(const open_file& file, const std::vector<uid_t>* owners,
+                    std::size_t bytes_max) {
+    file_text got;
     struct stat about{};
     if (file.get() < 0 || fstat(file.get(), &about) != 0) {
-        got.fault = "cannot be read: " + reason(errno);
+        got.fault = reason(errno);
         return got;
     }
     if (!S_ISREG(about.st_mode)) {
         got.fault = "is no regular file";
+        return got;
+    }
+    if (owners != nullptr && !is_one_of(*owners, about.st_uid)) {
+        got.fault = foreign(about.st_uid);
         return got;
     }
     got.readable_by_all = (about.st_mode & S_IROTH) != 0;
@@ -52,7 +121,7 @@ file_text read_regular_file(const std::string& path, std::size_t bytes_max) {
     while (size < got.text.size()) {
         const auto count = ::read(file.get(), got.text.data() + size, got.text.size() - size);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) got.fault = "cannot be read: " + reason(errno);
+        if (count < 0) got.fault = reason(errno);
         if (count <= 0) break;
         size += static_cast<std::size_t>(count);
     }
@@ -62,6 +131,19 @@ file_text read_regular_file(const std::string& path, std::size_t bytes_max) {
     got.text.resize(got.fault.empty() ? size : 0);
     got.text.shrink_to_fit();
     return got;
+}
+
+}  // namespace
+
+file_text read_regular_file(const std::string& path, std::size_t bytes_max) {
+    return read_open(open_file{AT_FDCWD, path, to_read}, nullptr, bytes_max);
+}
+
+file_text read_file_of(const std::vector<uid_t>& owners, const std::string& path,
+                       std::size_t bytes_max) {
+    open_file file{AT_FDCWD, "", to_read};
+    auto got = open_by_steps(owners, path, file);
+    return got.fault.empty() ? read_open(file, &owners, bytes_max) : got;
 }
 
 }  // namespace pawl::config

@@ -1,8 +1,11 @@
 // A file that people write, read at once; it needs no parser.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace pawl::config {
 
@@ -15,5 +18,10 @@ struct file_text {
 
 // Only a regular file of at most `bytes_max`, so that no pipe makes anybody wait.
 file_text read_regular_file(const std::string& path, std::size_t bytes_max);
+
+// The same of a file that is, as each symbolic link that leads to it, of one of these users. Root
+// reads every file: somebody else's link could lead it to what is not his to know.
+file_text read_file_of(const std::vector<uid_t>& owners, const std::string& path,
+                       std::size_t bytes_max);
 
 }  // namespace pawl::config

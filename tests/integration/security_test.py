@@ -1,6 +1,6 @@
 """What people who wanted to break in have made happen, made to happen again from outside: none of it may.
 
-Each stands in docs/security.md beside who would do it, as Security.CLASS.
+Each stands in docs/security.md beside who would do it, as security_test.CLASS.
 """
 import http.client
 import json

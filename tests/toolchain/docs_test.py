@@ -69,15 +69,34 @@ def check_manual():
 
 
 def check_tests():
-    """A test that a document names by `Suite.Name` exists."""
+    """A test that a document names exists: `Suite.Name` and `Suite.*`, of Python `Class.test_name`, `Class.*` and either
+    behind `file_test.`, and what runs them, `name_test`."""
+    known = known_tests()
+    name = r"(?:\w+_test\.)?[A-Z][A-Za-z0-9]+\.(?:[A-Z]\w+|test_\w+|\*)"
+    for document in documents():
+        for named in re.findall(rf"`({name}|\w+_test(?:\.[A-Z]\w+)?)[` ]", document.read_text()):
+            if named not in known:
+                faults.append(f"{document.relative_to(source)}: there is no test {named}")
+
+
+def known_tests():
     known = set()
     for folder in ("src", "test_support", "tests"):
         for file in [*(source / folder).rglob("*.cpp"), *(source / folder).rglob("*.hpp")]:
-            known.update(".".join(pair) for pair in re.findall(r"\bT\w*EST\w*\(\s*(\w+),\s*(\w+)", file.read_text()))
-    for document in documents():
-        for named in re.findall(r"`([A-Z][A-Za-z]+\.[A-Z]\w+)`", document.read_text()):
-            if named not in known:
-                faults.append(f"{document.relative_to(source)}: there is no test {named}")
+            known.add(file.stem)
+            for suite, test in re.findall(r"\bT\w*EST\w*\(\s*(\w+),\s*(\w+)", file.read_text()):
+                known.update((f"{suite}.{test}", f"{suite}.*"))
+        for file in (source / folder).rglob("CMakeLists.txt"):
+            known.update(re.findall(r"\w+_test\b", file.read_text()))
+    for file in (source / "tests").rglob("*_test.py"):
+        known.update((file.stem, f"command_{file.stem}"))
+        for suite, body in re.findall(r"^class (\w+)\(.*?\):\n(.*?)(?=^\S|\Z)", file.read_text(), re.MULTILINE | re.DOTALL):
+            tests = re.findall(r"^    def (test_\w+)\(", body, re.MULTILINE)
+            if not tests:
+                continue
+            names = {f"{suite}.*", *(f"{suite}.{test}" for test in tests)}
+            known.update(names, {f"{file.stem}.{name}" for name in names}, {f"{file.stem}.{suite}"})
+    return known
 
 
 def anchors(text):
