@@ -131,7 +131,12 @@ std::optional<text_fault> parse_query(store_url& url, std::string_view text, std
 // Whether the value of this parameter is one. The last is a URL of its own, which may hold a
 // password as well.
 bool is_secret(std::string_view encoded_name) {
-    constexpr std::string_view names[] = {"password", "sslpassword", "notify",
+    constexpr std::string_view names[] = {"password",
+                                          "sslpassword",
+                                          "oauth_client_secret",
+                                          "scram_client_key",
+                                          "scram_server_key",
+                                          "notify",
                                           "tlscertificatekeyfilepassword",
                                           "authmechanismproperties"};
     const auto name = decode(encoded_name, 0);

@@ -85,6 +85,11 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
     EXPECT_EQ(redact_url("sqlite:/a@b:c"), "sqlite:/a@b:c");
     EXPECT_EQ(redact_url("postgresql://h/?sslpassword=x&notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b"),
               "postgresql://h/?sslpassword=***&notify=***&a=b");
+    // Those of libpq 18; whatever is a keyword to the libpq that is there may stand in a URL.
+    EXPECT_EQ(redact_url("postgresql://h/?oauth_client_secret=x&scram_client_key=y"
+                         "&scram_server_key=z&oauth_client_id=a"),
+              "postgresql://h/?oauth_client_secret=***&scram_client_key=***"
+              "&scram_server_key=***&oauth_client_id=a");
     EXPECT_EQ(
         redact_url("mongodb://h/db?tlsCertificateKeyFilePassword=x&authMechanismProperties=y"),
         "mongodb://h/db?tlsCertificateKeyFilePassword=***&authMechanismProperties=***");
