@@ -53,7 +53,7 @@ class core;
 // How a program opens `locks`. Each member has a default.
 struct open_options {
     // Who holds what this object acquires, for people to read. At most 256 bytes of UTF-8 without
-    // control characters. Default: empty, which means HOST:PID:START:NONCE.
+    // control characters; USER@... would be that HTTP user's. Empty: HOST:PID:START:NONCE.
     std::string owner{};
 
     // Told what happens to leases. Shared: pawl keeps it alive for as long as it may call it.
