@@ -14,3 +14,13 @@ export function runbookLink(anchor: string): { path: string; fragment: string | 
 export function lockHref(key: string): string {
   return `/locks/${pathOf(key)}`;
 }
+
+/**
+ * Where a node's own web UI is; empty where its address is more than a host that one can read. It comes from the journal,
+ * and so from whoever has the store's password: `agent@elsewhere` would lead to a page that asks for a token.
+ */
+export function webUiHref(address: string): string {
+  const match = /^(https?:\/\/)?(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?\/?$/i.exec(address);
+  // Nodes of one installation serve alike: with TLS, or without.
+  return match ? (match[1] ? address : `${location.protocol}//${address}`) : '';
+}

@@ -2,6 +2,7 @@ import { ChangeDetectionStrategy, Component, inject, signal } from '@angular/cor
 import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
+import { webUiHref } from '../../core/links';
 import { Live } from '../../core/live';
 import { Query } from '../../core/query';
 import type { Node, NodePage } from '../../core/types';
@@ -28,6 +29,7 @@ export class NodesPage {
   protected readonly query = new Query<NodePage>(() => this.api.nodes());
   protected readonly page = this.query.value;
   protected readonly sort = signal('node');
+  protected readonly webUiHref = webUiHref;
   protected readonly idOf = (node: Node) => node.id;
   protected readonly columns: readonly Column<Node>[] = [
     { id: 'node', title: 'Node', by: (node) => node.name, card: 'head' },
@@ -60,10 +62,5 @@ export class NodesPage {
 
   protected share(node: Node): number {
     return node.running_max > 0 ? Math.min(100, (node.running / node.running_max) * 100) : 0;
-  }
-
-  /** Nodes of one installation serve alike: with TLS, or without. */
-  protected hrefOf(node: Node): string {
-    return /^https?:\/\//.test(node.address) ? node.address : `${location.protocol}//${node.address}`;
   }
 }
