@@ -20,7 +20,7 @@ std::size_t bytes_of(const run_page& page) {
 
 std::size_t rows_after(const run_page& page) {
     if (page.records.empty()) return rows_read_first;
-    const auto bytes_of_one = bytes_of(page) / page.records.size();
+    const auto bytes_of_one = std::max(bytes_of(page) / page.records.size(), row_bytes);
     return std::clamp<std::size_t>(page_bytes_max / bytes_of_one, 1, rows_read_most);
 }
 

@@ -72,10 +72,10 @@ void find_misplaced_urls(const toml::node& node, const std::string& section,
         const auto meant = base::nearest(name, urls);
         if (!meant) continue;
         const auto which = *meant == name ? std::string{"it"} : config::quoted(*meant);
-        found.push_back({place_of(key.source()), "unknown key " + config::quoted(name) + " in " +
-                                                     section + "; " + which +
-                                                     " belongs to the file, above its first "
-                                                     "[table]"});
+        auto what = "unknown key " + config::quoted(name) + " in ";
+        what.append(section).append("; ").append(which);
+        what += " belongs to the file, above its first [table]";
+        found.push_back({place_of(key.source()), std::move(what)});
     }
 }
 
