@@ -510,10 +510,12 @@ private:
     // its rows. One that fails delays the next holder only where it has a say: of an occurrence,
     // the release tells whether it is done.
     release_outcome let_go(lease& held, run_end how) {
-        const bool first = journal_fails_ && !plan_.lease.occurrence;
-        if (!first) settle(held, std::move(how));
+        if (!journal_fails_ || plan_.lease.occurrence) {
+            settle(held, std::move(how));
+            return held.release();
+        }
         const auto released = held.release();
-        if (first) write_end(std::move(how));
+        write_end(std::move(how));
         return released;
     }
 
