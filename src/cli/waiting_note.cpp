@@ -37,6 +37,7 @@ std::string slots_text(const std::string& key, const std::vector<std::optional<r
 boost::asio::awaitable<void> tell_waiting(std::shared_ptr<lease_store> store, std::string key,
                                           std::uint32_t slots, std::string me, millis wait) {
     std::vector<std::string> keys;
+    keys.reserve(slots + 1);
     for (std::uint32_t i = 0; i < slots; ++i) keys.push_back(key + "/" + std::to_string(i));
     if (slots == 0) keys.push_back(key);
     auto looking = store->inspect_many(std::move(keys));
