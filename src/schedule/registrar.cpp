@@ -186,7 +186,7 @@ bool registrar::take_since(const job_entry& told) {
     const auto& now = which->plan->entry;
     if (told.schedule != now.schedule || told.zone != now.zone ||
         told.partitions != now.partitions ||
-        base::has_slots(told.definition) != which->plan->has_slots)
+        base::has_slots(told.definition) != base::has_slots(now.definition))
         return false;
     positions_.on_published(told.name, told.since);
     jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}), node_.now());
