@@ -295,8 +295,13 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
         count(acquire_outcome::busy);
         co_return busy_problem(*other, wanted->key);
     }
-    if (const auto* done = std::get_if<already_done>(&outcome)) {
+    if (auto* done = std::get_if<already_done>(&outcome)) {
         count(acquire_outcome::already_done);
+        // An earlier request of this claim had no answer, and may be what has marked it.
+        const bool marks = wanted->how.mode == delivery::at_most_once;
+        if (wanted->id && marks && wanted->how.occurrence == done->last &&
+            state->in_doubt.contains(*wanted->id))
+            done->answer_lost = true;
         auto finding =
             runtime::find_done_mark(state->around->core->running(), wanted->key,
                                     wanted->how.occurrence.value_or(done->last), done->last);

@@ -14,13 +14,19 @@ acquire_result<lease> exec_claim::ask(const wait_policy& waiting, std::stop_toke
     auto asking = [&]() -> async<runtime::claimed> {
         kept_ = where->claims()->new_claim();
         auto claiming =
-            runtime::engine::claim_key(where, key_, options_, waiting, std::move(stop), kept_);
+            runtime::engine::claim_key(where, key_, options_, waiting, stop, kept_);
         co_return co_await std::move(claiming);
     };
     auto answer = home_.loop().wait_for(asking());
     auto& what = answer.value();
-    if (auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&what))
-        return lease{std::move(*won)};
+    if (auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&what)) {
+        lease held{std::move(*won)};
+        if (!stop.stop_requested()) return held;
+        // Granted to one that does not want it any more: it goes back with its occurrence.
+        held.mark_not_started();
+        held.release();
+        return busy{};
+    }
     if (const auto* done = std::get_if<already_done>(&what)) return *done;
     auto* other = std::get_if<busy>(&what);
     return other != nullptr ? std::move(*other) : busy{};

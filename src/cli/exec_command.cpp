@@ -411,7 +411,12 @@ private:
     status run_without_lease(const std::string& why) {
         const auto begun = begin_run(nullptr);
         // The journal may answer where the store does not.
-        if (!runs::may_begin(begun)) return turned_back(begun);
+        if (!runs::may_begin(begun)) {
+            // What its own claim may have marked stays, as with a lease.
+            if (begun.outcome == begin_outcome::already_run && is_over(begun.status))
+                claim_.has_run();
+            return turned_back(begun);
+        }
         // Beside the command, which a journal that is away does not delay.
         const auto audited = audit_fail_open(why);
         const auto how = run_to_the_end(fence_token{}, begun);

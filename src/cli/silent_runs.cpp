@@ -1,8 +1,11 @@
 #include "cli/silent_runs.hpp"
 
 #include "cli/output.hpp"
+#include "runs/recorder.hpp"
 #include "runs/silence.hpp"
+#include "time/clocks.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -20,9 +23,13 @@ bool is_for_us(const run_record& run, const std::string& key) {
 }
 
 // A program goes on writing about a run for a while when the journal was away. `pawl exec` does
-// not, so that nothing is in doubt.
+// not, so that nothing is in doubt. How long that may be is told by this host's clock, which one
+// that is wrong tells too early or too late.
 bool may_still_be_told(const run_record& run, runs::silence what) {
-    return what == runs::silence::in_doubt && run.trigger != "exec";
+    if (run.trigger == "exec") return false;
+    const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
+    return what == runs::silence::in_doubt ||
+           now - millis{run.last_heartbeat} < runs::recording_timeout;
 }
 
 // True when it is over now.

@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace pawl::runs {
+namespace {
+
+// Nothing has come of it: skipped, or begun and left, which is not resumed as it counts as done.
+bool is_unrun(run_status how) {
+    return how == run_status::skipped || how == run_status::abandoned;
+}
+
+}  // namespace
 
 async<std::optional<run_record>> record_unrun(std::shared_ptr<journal> where, run_start what,
                                               std::string_view why) {
@@ -14,7 +22,7 @@ async<std::optional<run_record>> record_unrun(std::shared_ptr<journal> where, ru
     if (*told) co_return std::optional<run_record>{};
     auto finding = where->find_occurrence(what.job, what.partition, *what.occurrence);
     auto found = co_await std::move(finding);
-    if (found.has_value() && *found && (*found)->status == run_status::skipped)
+    if (found.has_value() && *found && is_unrun((*found)->status))
         co_return std::optional<run_record>{};
     co_return found;
 }

@@ -17,7 +17,7 @@ constexpr std::string_view forgotten_text =
     "the store may have lost whether it has run (quarantine)";
 
 // The run that there was, as the journal knows it. Nothing: it knew of none, and has a row now that
-// says why. REQUIRES: `what` has an occurrence.
+// says why, or of one that was left. REQUIRES: `what` has an occurrence.
 async<std::optional<run_record>> record_unrun(std::shared_ptr<journal> where, run_start what,
                                               std::string_view why);
 

@@ -222,9 +222,11 @@ awaitable<void> registrar::keep_published() {
 
 awaitable<void> registrar::retire_jobs() {
     for (auto& job : std::exchange(retired_, {})) leaving_.push_back(std::move(job));
-    // A reload may have brought it back.
-    std::erase_if(leaving_, [this](const std::string& job) { return jobs_.find(job) != nullptr; });
-    while (node_.records && !leaving_.empty()) {
+    while (node_.records) {
+        // A reload may have brought it back.
+        std::erase_if(leaving_,
+                      [this](const std::string& job) { return jobs_.find(job) != nullptr; });
+        if (leaving_.empty()) break;
         const auto from = leaving_.end() - static_cast<std::ptrdiff_t>(
                                                std::min(leaving_.size(), retired_at_once_max));
         std::vector<std::string> some(from, leaving_.end());
