@@ -226,6 +226,24 @@ TEST(Leases, AClaimOfUnknownOutcomeIsWithdrawn) {
     EXPECT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 30000, "wait_ms": 10000})").status, 201u);
 }
 
+// Goal: a claim that may have marked its occurrence itself is not told that it has run. Method: its
+// first request has no answer, another claim takes the key when that lease has lapsed, and the
+// request is repeated.
+TEST(Leases, AnOccurrenceThatAnEarlierRequestMayHaveMarkedIsToldAsThat) {
+    lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .timeout = 500ms}}};
+    world.where().faults->answers_to_lose = 1'000'000;
+    const std::string body =
+        R"({"key": "k", "ttl_ms": 200, "claim_id": "c", "occurrence": "2026-01-02T03:04:05Z"})";
+    ASSERT_EQ(world.acquire(body).status, 503u);
+    world.where().faults->answers_to_lose = 0;
+    const auto other = world.acquire(R"({"key": "k", "ttl_ms": 30000, "wait_ms": 10000})");
+    ASSERT_EQ(other.status, 201u) << other.body;
+    ASSERT_EQ(world.release(other).status, 204u);
+    const auto again = world.acquire(body);
+    EXPECT_EQ(again.status, 410u) << again.body;
+    EXPECT_NE(again.body.find(R"("answer_lost":true)"), std::string::npos) << again.body;
+}
+
 // A client may be repeating its claim through another agent: what it is granted there must not be
 // taken from it here.
 TEST(Leases, AClaimWithTheClientsOwnIdIsNeverWithdrawn) {

@@ -7,9 +7,7 @@ namespace pawl::runs {
 namespace {
 
 // Nothing has come of it: skipped, or begun and left, which is not resumed as it counts as done.
-bool is_unrun(run_status how) {
-    return how == run_status::skipped || how == run_status::abandoned;
-}
+bool is_unrun(run_status how) { return how == run_status::skipped || how == run_status::abandoned; }
 
 }  // namespace
 
