@@ -226,7 +226,7 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
         // On the stack: where several threads run the caller's executor, the coroutine may go on,
         // and be gone, before start() has returned.
         const auto open_until_sent = std::move(way);
-        const auto mine = op;
+        const auto mine = op;  // NOLINT(performance-unnecessary-copy-initialization): outlives it
         mine->start(std::move(handler), here, where, std::move(work));
     };
     auto value = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,

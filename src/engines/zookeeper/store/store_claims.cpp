@@ -283,8 +283,12 @@ std::optional<request> tree_store::sweeping_of(const std::string& path,
     if (!parsed || parsed->lingers_until >= oldest) return std::nullopt;
     const bool ends = parsed->lease.empty();
     std::vector<operation> steps;
-    for (const auto& name : children)
-        steps.emplace_back(ends ? kind::remove : kind::check, path + "/" + name);
+    steps.reserve(children.size() + 1);
+    for (const auto& name : children) {
+        auto child = path;
+        child.append("/").append(name);
+        steps.emplace_back(ends ? kind::remove : kind::check, std::move(child));
+    }
     // A lease that ended by itself, who knows when: its last use is now.
     parsed->lease.clear();
     steps.emplace_back(ends ? kind::remove : kind::set, path, ends ? "" : text_of(*parsed),
