@@ -70,7 +70,12 @@ file_text open_by_steps(const std::vector<uid_t>& owners, std::string path, open
     auto folder = start(path);
     int links = 0;
     for (auto name = next_name(path); !name.empty(); name = next_name(path)) {
-        open_file step{folder.get(), name, O_PATH | O_NOFOLLOW};
+        const bool is_last = path.find_first_not_of('/') == std::string::npos;
+        // O_PATH alone mounts nothing where the folder is an automount point.
+        open_file step{folder.get(), name, O_PATH | O_NOFOLLOW | (is_last ? 0 : O_DIRECTORY)};
+        // A link, or a file, of which the next step tells.
+        if (step.get() < 0 && !is_last && errno == ENOTDIR)
+            step = open_file{folder.get(), name, O_PATH | O_NOFOLLOW};
         struct stat about{};
         if (step.get() < 0 || fstat(step.get(), &about) != 0) {
             got.fault = reason(errno);
@@ -86,7 +91,7 @@ file_text open_by_steps(const std::vector<uid_t>& owners, std::string path, open
             if (!got.fault.empty()) return got;
             path.insert(0, std::string{target.data(), static_cast<std::size_t>(size)} + '/');
             if (path.starts_with('/')) folder = start(path);
-        } else if (path.find_first_not_of('/') == std::string::npos) {
+        } else if (is_last) {
             file = open_file{folder.get(), name, to_read | O_NOFOLLOW};
             if (file.get() < 0) got.fault = reason(errno);
             return got;
