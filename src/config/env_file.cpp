@@ -21,6 +21,12 @@ std::string_view without_quotes(std::string_view value) {
     return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
+std::string folder_of(const std::string& file) {
+    const auto slash = file.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : file.substr(0, slash);
+}
+
 }  // namespace
 
 env_file_content parse_env_file(std::string_view text) {
@@ -57,17 +63,17 @@ env_file_content parse_env_file(std::string_view text) {
     return got;
 }
 
-env_files::env_files(std::string folder) : folder_{std::move(folder)}, owners_{0, geteuid()} {
+env_files::env_files(const std::string& configuration)
+    : folder_{folder_of(configuration)}, owners_{0, geteuid()} {
     struct stat about{};
-    if (stat(folder_.empty() ? "." : folder_.c_str(), &about) == 0) owners_.push_back(about.st_uid);
+    for (const auto& path : {folder_, configuration})
+        if (stat(path.c_str(), &about) == 0) owners_.push_back(about.st_uid);
 }
 
 const env_file_content& env_files::read(const std::string& path) {
     const auto [entry, is_new] = known_.try_emplace(path);
     if (!is_new) return entry->second;
-    const bool is_relative = !path.starts_with('/') && !folder_.empty();
-    const auto file =
-        read_file_of(owners_, is_relative ? folder_ + "/" + path : path, env_file_bytes_max);
+    const auto file = read_file_of(owners_, folder_, path, env_file_bytes_max);
     if (file.fault.empty())
         entry->second = parse_env_file(file.text);
     else

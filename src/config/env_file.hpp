@@ -28,9 +28,9 @@ env_file_content parse_env_file(std::string_view text);
 // Reads each file once, however many jobs name it.
 class env_files {
 public:
-    // `folder` is where relative paths begin; empty: here. Whoever owns it owns the configuration,
-    // and says what is run.
-    explicit env_files(std::string folder);
+    // `configuration` is the file that names them: relative paths begin in its folder. Whoever owns
+    // either says what is run.
+    explicit env_files(const std::string& configuration);
 
     const env_file_content& read(const std::string& path);
 

@@ -74,6 +74,26 @@ TEST(EnvFile, IsOfWhoeverOwnsTheConfigurationOrReadsIt) {
                                       "65534; expected root, ")));
     ASSERT_EQ(chown(here.path().c_str(), 65'534, 65'534), 0);
     EXPECT_TRUE(read_configuration_file(path).usable());
+    // As containers mount single files: with the owner that they have outside.
+    ASSERT_EQ(chown(here.path().c_str(), 0, 0), 0);
+    EXPECT_FALSE(read_configuration_file(path).usable());
+    ASSERT_EQ(chown(path.c_str(), 65'534, 65'534), 0);
+    EXPECT_TRUE(read_configuration_file(path).usable());
+}
+
+// As releases are switched: by a link of whoever deploys.
+TEST(EnvFile, IsReadBesideAConfigurationThatSomebodyElsesLinkLeadsTo) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+    const test_folder here;
+    ASSERT_EQ(mkdir((here / "v1").c_str(), 0700), 0);
+    const auto secrets = here.write("v1/secret.env", "TOKEN=hunter2\n");
+    ASSERT_EQ(chmod(secrets.c_str(), 0640), 0);
+    here.write("v1/pawl.toml", "[[job]]\nname='a'\ncommand=['x']\nenv_file='secret.env'\n");
+    ASSERT_EQ(symlink("v1", (here / "current").c_str()), 0);
+    ASSERT_EQ(lchown((here / "current").c_str(), 65'534, 65'534), 0);
+    const auto read = read_configuration_file(here / "current/pawl.toml");
+    ASSERT_TRUE(read.usable()) << describe(read)[0];
+    EXPECT_EQ(read.values.jobs[0].secrets, (std::vector<variable>{{"TOKEN", "hunter2"}}));
 }
 
 TEST(EnvFile, HasABound) {

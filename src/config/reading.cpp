@@ -26,17 +26,11 @@ std::string host_name() {
     return name.data();
 }
 
-std::string folder_of(const std::string& file) {
-    const auto slash = file.rfind('/');
-    if (slash == std::string::npos) return {};
-    return slash == 0 ? "/" : file.substr(0, slash);
-}
-
 // One reading from beginning to end.
 class reading {
 public:
     reading(std::string_view text, const std::string& file_name, std::string_view store)
-        : source_{text}, files_{folder_of(file_name)}, store_{store} {}
+        : source_{text}, files_{file_name}, store_{store} {}
 
     void read(const toml::table& root) {
         sets_nothing_ = root.empty();

@@ -50,7 +50,8 @@ bool is_one_of(const std::vector<uid_t>& owners, uid_t who) {
 
 std::string foreign(uid_t who) {
     return "belongs to the user with ID " + std::to_string(who) +
-           "; expected root, the user who reads it, or the owner of the configuration's folder";
+           "; expected root, the user who reads it, or the owner of the configuration or its "
+           "folder";
 }
 
 // The first name of a path, and takes it away; empty at its end.
@@ -62,10 +63,11 @@ std::string next_name(std::string& path) {
 }
 
 // Step by step, so that no step becomes another after it was looked at.
-file_text open_by_steps(const std::vector<uid_t>& owners, std::string path, open_file& file) {
+file_text open_by_steps(const std::vector<uid_t>& owners, const std::string& base, std::string path,
+                        open_file& file) {
     file_text got;
-    const auto start = [](const std::string& of) {
-        return open_file{AT_FDCWD, of.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY};
+    const auto start = [&](const std::string& of) {
+        return open_file{AT_FDCWD, of.starts_with('/') ? "/" : base, O_PATH | O_DIRECTORY};
     };
     auto folder = start(path);
     int links = 0;
@@ -144,10 +146,10 @@ file_text read_regular_file(const std::string& path, std::size_t bytes_max) {
     return read_open(open_file{AT_FDCWD, path, to_read}, nullptr, bytes_max);
 }
 
-file_text read_file_of(const std::vector<uid_t>& owners, const std::string& path,
-                       std::size_t bytes_max) {
+file_text read_file_of(const std::vector<uid_t>& owners, const std::string& base,
+                       const std::string& path, std::size_t bytes_max) {
     open_file file{AT_FDCWD, "", to_read};
-    auto got = open_by_steps(owners, path, file);
+    auto got = open_by_steps(owners, base, path, file);
     return got.fault.empty() ? read_open(file, &owners, bytes_max) : got;
 }
 

@@ -31,11 +31,11 @@ void give_away(const std::string& path) {
 TEST(RegularFile, OfTheseUsersIsRead) {
     const test_folder here;
     const auto file = here.write("file", "A=1\n");
-    EXPECT_EQ(read_file_of({geteuid()}, file, plenty).text, "A=1\n");
-    EXPECT_EQ(read_file_of({root}, roots_own, plenty).text,
+    EXPECT_EQ(read_file_of({geteuid()}, "/", file, plenty).text, "A=1\n");
+    EXPECT_EQ(read_file_of({root}, "/", roots_own, plenty).text,
               read_regular_file(roots_own, plenty).text);
     give_away(file);
-    const auto refused = read_file_of({root}, file, plenty);
+    const auto refused = read_file_of({root}, "/", file, plenty);
     EXPECT_EQ(refused.text, "");
     EXPECT_THAT(refused.fault, HasSubstr("belongs to the user with ID"));
 }
@@ -48,7 +48,7 @@ TEST(RegularFile, IsNotReadThroughSomebodyElsesLink) {
     for (const auto* link : {"link", "etc"}) give_away(here / link);
     for (const auto* path : {"link", "etc/passwd", "./etc//passwd"}) {
         ASSERT_NE(read_regular_file(here / path, plenty).text, "") << path;
-        const auto refused = read_file_of({root}, here / path, plenty);
+        const auto refused = read_file_of({root}, "/", here / path, plenty);
         EXPECT_EQ(refused.text, "") << path;
         EXPECT_THAT(refused.fault, HasSubstr("is reached by a symbolic link")) << path;
     }
@@ -64,7 +64,23 @@ TEST(RegularFile, IsReadThroughLinksOfTheseUsers) {
     ASSERT_EQ(symlink((here / "relative").c_str(), (here / "absolute").c_str()), 0);
     const std::vector<uid_t> owners{root, geteuid()};
     for (const auto* path : {"v1/file", "data/file", "relative", "absolute", "v1/.././absolute"})
-        EXPECT_EQ(read_file_of(owners, here / path, plenty).text, "A=1\n") << path;
+        EXPECT_EQ(read_file_of(owners, "/", here / path, plenty).text, "A=1\n") << path;
+}
+
+// The way to the base was gone before, and whoever owns a link of it had the choice then.
+TEST(RegularFile, IsReadInABaseThatSomebodyElsesLinkLeadsTo) {
+    const test_folder here;
+    ASSERT_EQ(mkdir((here / "v1").c_str(), 0700), 0);
+    here.write("v1/file", "A=1\n");
+    ASSERT_EQ(symlink("file", (here / "v1/link").c_str()), 0);
+    ASSERT_EQ(symlink("v1", (here / "current").c_str()), 0);
+    ASSERT_EQ(symlink("/etc", (here / "v1/etc").c_str()), 0);
+    for (const auto* link : {"current", "v1/etc"}) give_away(here / link);
+    const std::vector<uid_t> owners{root, geteuid()};
+    for (const auto* path : {"file", "link", "../v1/link"})
+        EXPECT_EQ(read_file_of(owners, here / "current", path, plenty).text, "A=1\n") << path;
+    EXPECT_THAT(read_file_of({root}, here / "current", "etc/passwd", plenty).fault,
+                HasSubstr("is reached by a symbolic link"));
 }
 
 TEST(RegularFile, AFaultIsThatOfReadingIt) {
@@ -74,11 +90,12 @@ TEST(RegularFile, AFaultIsThatOfReadingIt) {
     ASSERT_EQ(mkfifo((here / "pipe").c_str(), 0600), 0);
     const std::vector<uid_t> owners{root, geteuid()};
     for (const auto* path : {"none", "none/file", "loop", "pipe", "file/file", "."})
-        EXPECT_EQ(read_file_of(owners, here / path, plenty).fault,
+        EXPECT_EQ(read_file_of(owners, "/", here / path, plenty).fault,
                   read_regular_file(here / path, plenty).fault)
             << path;
-    EXPECT_EQ(read_file_of(owners, "/", plenty).fault, "is no regular file");
-    EXPECT_THAT(read_file_of(owners, here / "file", 1).fault, HasSubstr("has more than 1 bytes"));
+    EXPECT_EQ(read_file_of(owners, ".", "/", plenty).fault, "is no regular file");
+    EXPECT_THAT(read_file_of(owners, "/", here / "file", 1).fault,
+                HasSubstr("has more than 1 bytes"));
 }
 
 }  // namespace
