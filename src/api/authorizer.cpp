@@ -214,8 +214,8 @@ admission authorizer::state::admit_by_session(const http::request& request, acce
             return problem(403, "another site asks for this; use the web UI of this agent");
         if (!is_same_secret(request.find(csrf_field), by->csrf))
             return problem(403,
-                           "X-Pawl-Session is missing or wrong; with a cookie, send the csrf that "
-                           "the log-in told, or log in anew");
+                           "X-Pawl-Session is missing or wrong; load the web UI again, or send the "
+                           "csrf that the log-in told");
     }
     return allow(by->who, needs);
 }

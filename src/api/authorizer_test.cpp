@@ -350,6 +350,11 @@ TEST_F(Authorizer, WhatIsDoneByCookieCarriesTheSessionsToken) {
     }
     for (const char* method : {"GET", "HEAD"})
         EXPECT_EQ(status_of(with_cookie(begun, method), access::admin), 200u) << method;
+    // A web UI of before the update shows what it is told, and can neither log in nor out.
+    const auto got =
+        where.wait_for(admit(auth, request_of(with_cookie(begun, "POST")), access::viewer));
+    EXPECT_THAT(text_in(std::get<http::response>(got), "detail"),
+                HasSubstr("load the web UI again"));
     // Where nobody has to say who he is, the cookie alone does not either.
     EXPECT_EQ(who_is(with_cookie(begun, "POST"), access::open).name, "");
     EXPECT_EQ(who_is(with_cookie(begun), access::open).name, "anna");
