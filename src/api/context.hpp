@@ -75,7 +75,8 @@ boost::asio::awaitable<bool> audit(shared_context around, std::string actor, std
                                    std::string target, std::string detail);
 
 // Appends what may be done over and over: of each user and action so many a minute, and how many
-// more there were when the minute is over; of reserved keys all. Waits for nothing. On the loop.
+// more there were when the minute is over; of leases of reserved keys all. Waits for nothing. On
+// the loop.
 void audit_often(const shared_context& around, std::string actor, std::string action,
                  std::string target, std::string detail);
 

@@ -205,5 +205,33 @@ TEST(LeaseRights, LeasesOfReservedKeysAreAuditedEachTime) {
     EXPECT_TRUE(is_there);
 }
 
+// Goal: a program that checks the fence of a job before each write does not swell the audit.
+TEST(LeaseRights, FencesOfReservedNamesAreAuditedSoManyAMinute) {
+    lease_world world;
+    const auto ask = [&](const std::string& path, const std::string& body) {
+        return world.ask(by("root", user_role::admin, "POST", path, body));
+    };
+    const auto take = [&](const std::string& key) {
+        return ask("/api/v1/leases", R"({"key": ")" + key + R"(", "ttl_ms": 1000})");
+    };
+    const auto made = take("job/payroll");
+    ASSERT_EQ(made.status, 201u) << made.body;
+    const auto token = std::to_string(number_in(made, "fence_token"));
+    for (int i = 0; i < 50; ++i) {
+        const auto told = ask("/api/v1/fences/job%2Fpayroll", R"({"fence_token": )" + token + "}");
+        ASSERT_EQ(told.status, 204u) << told.body;
+    }
+    ASSERT_EQ(take("job/last").status, 201u);
+    // The last that is written may still be on its way.
+    const auto until = lease_clock::now() + 10s;
+    std::map<std::string, int> counts;
+    do {
+        counts.clear();
+        for (const auto& one : audited(world)) ++counts[one.action];
+    } while ((counts["lease.acquire"] < 2 || counts["fence.check"] < 10) &&
+             lease_clock::now() < until);
+    EXPECT_EQ(counts, (std::map<std::string, int>{{"lease.acquire", 2}, {"fence.check", 10}}));
+}
+
 }  // namespace
 }  // namespace pawl::api
