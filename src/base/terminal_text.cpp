@@ -117,7 +117,12 @@ std::string escaped_json(std::string text) {
     if (std::all_of(text.begin(), text.end(), is_plain)) return text;
     std::string safe;
     safe.reserve(text.size());
-    for (std::string_view rest{text}; !rest.empty();) {
+    for (std::string_view rest{text};;) {
+        // What needs no look is most of a document, and goes at once.
+        const auto plain = std::find_if_not(rest.begin(), rest.end(), is_plain) - rest.begin();
+        safe.append(rest.substr(0, static_cast<std::size_t>(plain)));
+        rest.remove_prefix(static_cast<std::size_t>(plain));
+        if (rest.empty()) break;
         const auto character = first_of(rest);
         if (is_unprintable(character) || is_invisible(character)) {
             const unsigned code = code_of(character);

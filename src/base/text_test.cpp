@@ -111,6 +111,15 @@ TEST(Text, PrintableLetsNoControlCharacterThrough) {
     EXPECT_EQ(printable("grün"), "grün");
 }
 
+// Goal: a document stays the same JSON, wherever in it the characters stand that are escaped.
+TEST(Text, JsonKeepsWhatIsPlain) {
+    for (const std::string plain : {"", "{}", "{\"a\": 1,\n\t\"b\": 2}\n"})
+        EXPECT_EQ(escaped_json(plain), plain);
+    EXPECT_EQ(escaped_json("{\n\"\u00e9\u202e\": \"\u009b\x7f\"\n}\n"),
+              "{\n\"\u00e9\\u202e\": \"\\u009b\\u007f\"\n}\n");
+    EXPECT_EQ(escaped_json("\"\u200b\u00e9\""), "\"\\u200b\u00e9\"");
+}
+
 TEST(Text, NearestFindsAMisspeltWordAndNoOther) {
     EXPECT_EQ(nearest("tiemout", {"timeout", "namespace"}), "timeout");
     EXPECT_EQ(nearest("namespce", {"timeout", "namespace"}), "namespace");
