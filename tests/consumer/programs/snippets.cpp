@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <exception>
@@ -31,7 +32,7 @@ namespace snippets {
 
 // -- what the blocks call
 
-int charged = 0;
+std::atomic<int> charged = 0;
 void charge(pawl::fence_token) { ++charged; }
 void work(pawl::lease&) { ++charged; }
 void train_on(std::uint32_t, pawl::fence_token) { ++charged; }
@@ -53,7 +54,7 @@ void send(const invoice&, pawl::fence_token) { ++sent; }
 
 // Whoever leads, or has a partition, is told to stop then.
 std::stop_source ending;
-int served = 0;
+std::atomic<int> served = 0;
 void serve(pawl::fence_token, const std::stop_token&) {
     ++served;
     ending.request_stop();
