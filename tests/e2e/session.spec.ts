@@ -28,7 +28,7 @@ test.describe('a session by a login link', () => {
     await signIn(page, agent);
     let stolen = '';
     const server = createServer((request, answer) => {
-      stolen = request.headers.cookie ?? '';
+      stolen ||= request.headers.cookie ?? '';
       answer.setHeader('Content-Type', 'text/html').end('<title>another port</title>');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
