@@ -10,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace pawl::api {
@@ -200,8 +201,10 @@ TEST(LeaseRights, LeasesOfReservedKeysAreAuditedEachTime) {
     // The last that is written may still be on its way.
     const auto until = lease_clock::now() + 10s;
     bool is_there = false;
-    while (!is_there && lease_clock::now() < until)
+    while (!is_there && lease_clock::now() < until) {
+        std::this_thread::sleep_for(20ms);
         for (const auto& one : audited(world)) is_there |= one.target == "job/payroll";
+    }
     EXPECT_TRUE(is_there);
 }
 
