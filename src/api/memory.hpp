@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace pawl::api {
 
@@ -28,6 +29,14 @@ constexpr std::size_t terms_remembered_max = 20'000;
 struct asked_job {
     instant at{};
     job_health how{};
+    bool for_late = false;       // it looked late then, and has done so since
+    std::int64_t failed_at = 0;  // the newest failure that was known then; 0: none
+};
+
+// Runs of all jobs that did not end well.
+struct bad_ends {
+    std::vector<run_record> lost{};
+    std::unordered_map<std::string, std::int64_t> failed_at{};  // by job, the newest
 };
 
 // On the loop of its context only.
@@ -39,6 +48,9 @@ struct memory {
     };
     std::unordered_map<std::string, known_terms> terms;  // by job
     std::unordered_map<std::string, asked_job> asked_about;
+    // Of a journal that has no index by status: what it told, and when it is asked again.
+    bad_ends ends_by_status;
+    instant ask_by_status_at{};
     std::shared_ptr<single_flight<overview_document>> glance;
     millis glance_age_max{0};
     std::shared_ptr<single_flight<result<control_look>>> control;

@@ -9,6 +9,7 @@
 #include "time/clocks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,6 +28,8 @@ constexpr int overview_share = 10;
 constexpr std::size_t locks_counted_max = 20'000;
 constexpr std::size_t jobs_judged_max = 5'000;
 constexpr std::size_t runs_recent = 300;  // of all jobs, and of each status that is looked for
+// A journal without an index by status reads thousands of rows for each.
+constexpr std::chrono::minutes ask_by_status_again{10};
 constexpr std::size_t stale_shown = 100;
 constexpr std::size_t audit_looked_at = 500;
 constexpr std::size_t active_shown = 100;
@@ -50,8 +53,7 @@ struct glance {
     std::shared_ptr<health_inputs> now = std::make_shared<health_inputs>();
     std::vector<job_reading> jobs{};
     std::vector<run_record> recent{};
-    std::vector<run_record> lost{};
-    std::unordered_set<std::string> have_failed{};  // those that the newest failed runs are of
+    bad_ends ends{};  // the newest of each status
     std::vector<run_record> stale{};
     std::vector<audit_entry> audit{};
     std::unordered_map<std::string, record> job_locks{};  // of the keys of jobs
@@ -68,23 +70,55 @@ using shared_glance = std::shared_ptr<glance>;
 
 // -- the journal
 
+void note_failure(bad_ends& ends, const run_record& run) {
+    auto& at = ends.failed_at[run.job];
+    at = std::max(at, run.completed_at.value_or(run.started_at));
+}
+
+// What the newest rows of all jobs tell beside those.
+void add_newest(bad_ends& ends, const std::vector<run_record>& recent) {
+    std::unordered_set<std::string> known;
+    for (const auto& run : ends.lost) known.insert(run.id);
+    std::vector<run_record> lost;
+    for (const auto& run : recent) {
+        if (run.status == run_status::failed || run.status == run_status::timed_out)
+            note_failure(ends, run);
+        if (run.status == run_status::lost && !known.contains(run.id)) lost.push_back(run);
+    }
+    ends.lost.insert(ends.lost.begin(), lost.begin(), lost.end());
+}
+
 // The newest rows of all jobs are those of the jobs that run most often: what has failed and what
 // was lost is looked for by itself.
 async<void> read_bad_ends(shared_glance all) {
+    auto& remembered = *all->around->remembered;
+    const auto at = all->around->core->loop().now();
+    if (at < remembered.ask_by_status_at) {
+        all->ends = remembered.ends_by_status;
+        add_newest(all->ends, all->recent);
+        co_return boost::system::in_place_value;
+    }
+    bool has_index = true;
     for (const auto how : {run_status::failed, run_status::timed_out, run_status::lost}) {
         run_filter which;
         which.status = how;
         row_visitor note = [all](run_record run) {
             drop_checkpoint(run);
             if (run.status == run_status::lost)
-                all->lost.push_back(std::move(run));
+                all->ends.lost.push_back(std::move(run));
             else
-                all->have_failed.insert(std::move(run.job));
+                note_failure(all->ends, run);
             return true;
         };
-        auto finding = visit_runs(all->around, std::move(which), runs_recent, std::move(note));
-        const auto read = co_await std::move(finding);
-        if (read.has_error()) co_return read.error();
+        auto finding =
+            visit_indexed_runs(all->around, std::move(which), runs_recent, std::move(note));
+        const auto end = co_await std::move(finding);
+        if (end.has_error()) co_return end.error();
+        has_index = has_index && *end != visit_end::no_index;
+    }
+    if (!has_index) {
+        remembered.ends_by_status = all->ends;
+        remembered.ask_by_status_at = at + ask_by_status_again;
     }
     co_return boost::system::in_place_value;
 }
@@ -207,20 +241,33 @@ void add_entries(const glance& all, std::vector<std::size_t> which, std::size_t 
                  std::vector<job_entry>& entries) {
     const auto& known = all.around->remembered->asked_about;
     const auto at = all.around->core->loop().now();
+    // What was asked before it looked late tells nothing of that.
     const auto asked = [&](std::size_t one) {
         const auto found = known.find(all.jobs[one].entry.name);
-        return found == known.end() ? instant{} : found->second.at;
+        const bool is_answer =
+            found != known.end() && (found->second.for_late || !looks_late(all.jobs[one]));
+        return is_answer ? found->second.at : instant{};
     };
     std::stable_sort(which.begin(), which.end(),
                      [&](std::size_t a, std::size_t b) { return asked(a) < asked(b); });
     for (const auto i : which) {
         if (most == 0) break;
-        const bool fresh =
-            known.contains(all.jobs[i].entry.name) && at - asked(i) < asked_about_again;
+        const bool fresh = asked(i) != instant{} && at - asked(i) < asked_about_again;
         if (fresh) continue;
         entries.push_back(all.jobs[i].entry);
         --most;
     }
+}
+
+std::int64_t failed_at(const glance& all, const std::string& job) {
+    const auto found = all.ends.failed_at.find(job);
+    return found == all.ends.failed_at.end() ? 0 : found->second;
+}
+
+// Of a job that may be late or not: that it fails is known all the same.
+job_health failing_as_known(const asked_job* before) {
+    const bool fails = before != nullptr && before->how.state == job_state::failing;
+    return fails ? before->how : job_health{};
 }
 
 // Some are asked about each time. In between goes what was found then: of those that look late for
@@ -232,28 +279,35 @@ awaitable<void> ask_about(shared_glance all, std::shared_ptr<const questions> wh
     std::vector<job_entry> entries;
     add_entries(*all, what->doubtful, asked_about_max, entries);
     add_entries(*all, what->in_turn, asked_in_turn_max, entries);
+    std::unordered_set<std::string> late;
+    for (const auto i : what->doubtful)
+        if (looks_late(all->jobs[i])) late.insert(all->jobs[i].entry.name);
     // It notes how its own questions to the store went.
     const auto own = std::make_shared<health_inputs>(*all->now);
     auto reading =
         read_jobs(all->around, own, std::move(entries), runs_asked_about, thoroughness::list);
     auto jobs = co_await std::move(reading);
     if (jobs.has_value())
-        for (auto& one : *jobs) known[one.entry.name] = {at, std::move(one.how)};
+        for (auto& one : *jobs) {
+            const auto& name = one.entry.name;
+            known[name] = {at, std::move(one.how), late.contains(name), failed_at(*all, name)};
+        }
     for (const auto* some : {&what->doubtful, &what->in_turn})
         for (const auto i : *some) {
             auto& one = all->jobs[i];
             const bool is_late = looks_late(one);
             const auto found = known.find(one.entry.name);
-            if (found != known.end() && (is_late || found->second.at == at))
+            if (found != known.end() &&
+                (found->second.at == at || (is_late && found->second.for_late)))
                 one.how = found->second.how;
             else if (is_late && !is_sure(one))
-                one.how = job_health{};
+                one.how = failing_as_known(found == known.end() ? nullptr : &found->second);
         }
 }
 
 awaitable<void> judge_jobs(shared_glance all) {
     const auto resumed = resumptions(all->audit);
-    const auto& known = all->around->remembered->asked_about;
+    auto& known = all->around->remembered->asked_about;
     std::unordered_map<std::string, std::vector<run_record>> recent;
     for (const auto& run : all->recent) recent[run.job].push_back(run);
     const auto what = std::make_shared<questions>();
@@ -265,11 +319,14 @@ awaitable<void> judge_jobs(shared_glance all) {
         if (const auto when = resumed.find(name); when != resumed.end())
             one.resumed_at = when->second;
         const bool told = tells_of_failures(one);
-        if (const auto before = known.find(name); before != known.end() && !told)
-            one.failures_known = before->second.how.failures;
+        const auto before = known.find(name);
+        const bool was_asked = before != known.end();
+        if (was_asked && !told) one.failures_known = before->second.how.failures;
         judge_by(one, *all->now, all->job_locks);
-        const bool may_fail =
-            !told && (all->have_failed.contains(name) || one.how.failures.worst.count > 0);
+        if (was_asked && !looks_late(one)) before->second.for_late = false;
+        // Whoever has recovered is among the newest that failed for long yet.
+        const bool is_news = failed_at(*all, name) > (was_asked ? before->second.failed_at : 0);
+        const bool may_fail = !told && (is_news || one.how.failures.worst.count > 0);
         if (looks_late(one) || may_fail)
             what->doubtful.push_back(i);
         else if (!told)
@@ -387,7 +444,7 @@ json::array attention_in(const glance& all, const std::vector<run_record>& activ
     facts.locks = all.notable;
     for (const auto& one : active) facts.busy_tokens.push_back(number(one.token));
     facts.recent = all.recent;
-    facts.lost = all.lost;
+    facts.lost = all.ends.lost;
     facts.stale = all.stale;
     facts.orphans = std::move(orphans);
     facts.audit = all.audit;

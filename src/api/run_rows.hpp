@@ -28,4 +28,14 @@ using row_visitor = std::function<bool(run_record)>;
 // At most `most` rows. True where the list ends with them.
 async<bool> visit_runs(shared_context around, run_filter which, std::size_t most, row_visitor look);
 
+enum class visit_end {
+    list_over,
+    enough,    // as many as were wanted
+    no_index,  // the journal has looked at many rows for few, and has not come to the end
+};
+// The same, for rows that are few among many: a journal without an index of them would be read to
+// its end.
+async<visit_end> visit_indexed_runs(shared_context around, run_filter which, std::size_t most,
+                                    row_visitor look);
+
 }  // namespace pawl::api

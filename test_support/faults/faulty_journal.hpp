@@ -22,12 +22,16 @@ struct journal_plan {
     std::atomic<millis> refuse_output_after{};  // the next chunk is rejected, so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
-    std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
-    std::atomic<int> find_jobs_to_fail{0};     // the next so many questions for one job fail
-    std::atomic<int> retires_to_fail{0};       // the next so many have no effect
-    std::atomic<int> control_reads{0};         // how often the control state was asked for
-    std::atomic<int> audits{0};                // how often an entry of the audit was told
-    std::atomic<int> publications{0};          // how often the jobs were told
+    std::atomic<bool> heartbeats_lost{false};   // they have no effect, and nobody is told
+    std::atomic<int> find_jobs_to_fail{0};      // the next so many questions for one job fail
+    std::atomic<int> retires_to_fail{0};        // the next so many have no effect
+    std::atomic<int> pages_before_the_last{0};  // the next so many of runs that ended in one way
+                                                // are not the last, however few they tell
+    std::atomic<millis>
+        jobs_older_by{};                // the occurrences of all jobs are due since so long before
+    std::atomic<int> control_reads{0};  // how often the control state was asked for
+    std::atomic<int> audits{0};         // how often an entry of the audit was told
+    std::atomic<int> publications{0};   // how often the jobs were told
     // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
     // is used.
     std::function<void()> on_control_read{};
