@@ -160,19 +160,29 @@ TEST(DispatcherOutage, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     EXPECT_EQ(one.seen.size(), 0u);
 }
 
+// A node that has told the journal its two jobs, of which one goes; the journal does not take that
+// the next so many times.
+struct job_that_goes : schedule_world {
+    std::shared_ptr<counting> ears = std::make_shared<counting>();
+    std::unique_ptr<scheduler_node> a;
+
+    void start(int retires_to_fail) {
+        journal_faults->retires_to_fail = retires_to_fail;
+        a = node("a", {.watcher = ears});
+        for (const auto* name : {"gone", "kept"})
+            a->cron.add(note(name, "a"), {.cron = "0 0 1 1 *"});
+        a->start();
+        ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+        EXPECT_TRUE(a->cron.remove("gone"));
+    }
+};
+
 // Goal: a job that is gone leaves the list soon. Method: the journal does not take that the first
 // time, and takes what the other jobs are.
 TEST(DispatcherOutage, AJobThatWasNotTakenOffTheListIsTakenOffSoon) {
-    schedule_world one;
-    one.journal_faults->retires_to_fail = 1;
-    auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
-    for (const auto* name : {"gone", "kept"})
-        a->cron.add(one.note(name, "a"), {.cron = "0 0 1 1 *"});
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    job_that_goes one;
+    one.start(1);
     const auto since = lease_clock::now();
-    EXPECT_TRUE(a->cron.remove("gone"));
     EXPECT_TRUE(
         eventually([&] { return !one.ask([&] { return one.records->find_job("gone"); }); }));
     EXPECT_LT(lease_clock::now() - since, 30s);
@@ -183,15 +193,8 @@ TEST(DispatcherOutage, AJobThatWasNotTakenOffTheListIsTakenOffSoon) {
 // Goal: a journal that does not take a job off its list is asked again and is not told all jobs
 // again with it. Method: it takes none off for some attempts, and counts what it is told.
 TEST(DispatcherOutage, JobsThatStayAreNotToldAgainForOneThatGoes) {
-    schedule_world one;
-    one.journal_faults->retires_to_fail = many;
-    auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
-    for (const auto* name : {"gone", "kept"})
-        a->cron.add(one.note(name, "a"), {.cron = "0 0 1 1 *"});
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
-    EXPECT_TRUE(a->cron.remove("gone"));
+    job_that_goes one;
+    one.start(many);
     ASSERT_TRUE(eventually([&] { return one.journal_faults->retires_to_fail < many - 2; }));
     const int told = one.journal_faults->publications;
     EXPECT_TRUE(eventually([&] { return one.journal_faults->retires_to_fail < many - 5; }));
