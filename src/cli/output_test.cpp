@@ -29,7 +29,7 @@ TEST(Output, NoCellOfATableTakesTheTerminalOver) {
 }
 
 // The same for a document, which says the same when it is read again: U+009B, U+202E, and U+E0041,
-// which nobody sees.
+// which is invisible.
 TEST(Output, NoTextOfADocumentTakesTheTerminalOver) {
     const std::string text = "a\u009b2J\u202eb\U000e0041 \u00e9";
     testing::internal::CaptureStdout();

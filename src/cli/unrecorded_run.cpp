@@ -38,7 +38,7 @@ boost::asio::awaitable<std::optional<std::string>> doubt_about_run(std::shared_p
         co_return std::nullopt;
     }
     if (!is_remembered(*what.occurrence)) co_return std::nullopt;
-    // Where somebody else has written a row meanwhile, the next reader finds that.
+    // Where another client has written a row meanwhile, the next reader finds that.
     auto skipping = rows->skip(std::move(what), unrecorded);
     const auto told = co_await std::move(skipping);
     if (told.has_error()) log(log_level::warn, "run not recorded: " + told.error().detail);

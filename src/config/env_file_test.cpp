@@ -57,9 +57,9 @@ TEST(EnvFile, IsReadBesideTheConfigurationAndStaysApartFromEnv) {
                 ElementsAre(HasSubstr(":5:1: env_file 'secret.env' can be read by every user")));
 }
 
-// What a job's user put there, root would read; what whoever owns the configuration put there, says
-// no more than the configuration does.
-TEST(EnvFile, IsOfWhoeverOwnsTheConfigurationOrReadsIt) {
+// What a job's user put there, root would read; what the owner of the configuration put there
+// says no more than the configuration does.
+TEST(EnvFile, IsOfTheConfigurationsOwnerOrItsReader) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
     const test_folder here;
     const auto secrets = here.write("secret.env", "TOKEN=hunter2\n");
@@ -81,8 +81,8 @@ TEST(EnvFile, IsOfWhoeverOwnsTheConfigurationOrReadsIt) {
     EXPECT_TRUE(read_configuration_file(path).usable());
 }
 
-// As releases are switched: by a link of whoever deploys.
-TEST(EnvFile, IsReadBesideAConfigurationThatSomebodyElsesLinkLeadsTo) {
+// As releases are switched: by a link of the user who deploys.
+TEST(EnvFile, IsReadBesideAConfigurationThatAnotherUsersLinkLeadsTo) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
     const test_folder here;
     ASSERT_EQ(mkdir((here / "v1").c_str(), 0700), 0);

@@ -41,7 +41,7 @@ TEST(RegularFile, OfTheseUsersIsRead) {
 }
 
 // Root follows whatever link a job's user makes.
-TEST(RegularFile, IsNotReadThroughSomebodyElsesLink) {
+TEST(RegularFile, IsNotReadThroughAnotherUsersLink) {
     const test_folder here;
     ASSERT_EQ(symlink(roots_own.c_str(), (here / "link").c_str()), 0);
     ASSERT_EQ(symlink("/etc", (here / "etc").c_str()), 0);
@@ -67,8 +67,8 @@ TEST(RegularFile, IsReadThroughLinksOfTheseUsers) {
         EXPECT_EQ(read_file_of(owners, "/", here / path, plenty).text, "A=1\n") << path;
 }
 
-// The way to the base was gone before, and whoever owns a link of it had the choice then.
-TEST(RegularFile, IsReadInABaseThatSomebodyElsesLinkLeadsTo) {
+// The way to the base was gone before, and the owner of a link of it had the choice then.
+TEST(RegularFile, IsReadInABaseThatAnotherUsersLinkLeadsTo) {
     const test_folder here;
     ASSERT_EQ(mkdir((here / "v1").c_str(), 0700), 0);
     here.write("v1/file", "A=1\n");

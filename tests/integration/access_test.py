@@ -228,7 +228,7 @@ class LoginLink(AccessCase):
         self.assertIn("works once", again.body.decode())
         self.assertEqual(self.ask(agent, "GET", self.link(agent)).status, 303)
 
-    def test_the_link_is_in_no_log_and_its_key_for_nobody_else(self):
+    def test_the_link_is_in_no_log_and_its_key_for_its_owner_alone(self):
         agent = self.agent()
         file = self.folder / "login-node-a"
         agent.says(f"pawl agent login-link --file {file}")

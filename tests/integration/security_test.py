@@ -238,7 +238,7 @@ class AProgram(SecurityCase):
         self.assertLess(len(self.audited(agent, "lease.acquire")), 60)
 
 
-class SomebodyWithTheStoresPassword(SecurityCase):
+class AnyoneWithTheStoresPassword(SecurityCase):
     def test_entries_that_were_cut_off_the_audit_are_found_by_its_head(self):
         agent = self.serving("a", job("report", "true"))
         for number in range(3):

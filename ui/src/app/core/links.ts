@@ -17,7 +17,7 @@ export function lockHref(key: string): string {
 
 /**
  * Where a node's own web UI is; empty where its address is more than a host that one can read. It comes from the journal,
- * and so from whoever has the store's password: `agent@elsewhere` would lead to a page that asks for a token.
+ * and so from anyone with the store's password: `agent@elsewhere` would lead to a page that asks for a token.
  */
 export function webUiHref(address: string): string {
   const match = /^(https?:\/\/)?(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?\/?$/i.exec(address);

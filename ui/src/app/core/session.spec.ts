@@ -31,7 +31,7 @@ describe('a session while its page is open', () => {
     api.csrf = '';
     return TestBed.inject(Session);
   };
-  /** The server: it tells the token to whoever shows it. */
+  /** The server: it tells the token to a request that carries it. */
   const serves = (csrf: string, name = 'alice') =>
     api.session.mockImplementation(async (token: string) => ({ ...who(token === csrf ? csrf : ''), name }));
 
@@ -42,7 +42,7 @@ describe('a session while its page is open', () => {
   });
 
   it('is noticed to have ended, and says so', async () => {
-    api.session.mockRejectedValue(new RequestFailed(401, 'nobody'));
+    api.session.mockRejectedValue(new RequestFailed(401, 'not signed in'));
     await minutes(6);
     expect(session.signedIn()).toBe(false);
     expect(session.over()).toBe(true);
@@ -135,7 +135,7 @@ describe('a session while its page is open', () => {
     await minutes(0);
     expect(session.who()?.name).toBe('bob');
     expect(api.csrf).toBe('second');
-    api.session.mockRejectedValue(new RequestFailed(401, 'nobody'));
+    api.session.mockRejectedValue(new RequestFailed(401, 'not signed in'));
     localStorage.removeItem('pawl.session');
     dispatchEvent(new StorageEvent('storage', { key: 'pawl.session' }));
     await minutes(0);

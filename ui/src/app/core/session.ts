@@ -25,7 +25,7 @@ export class Session {
   readonly over = signal(false);
   /** When the agent was started anew, where that is what has ended the session. */
   readonly restarted = signal('');
-  /** Somebody is signed in by the cookie, and the token that writes carry is not in this browser any more. */
+  /** A user is signed in by the cookie, and the token that writes carry is not in this browser any more. */
   readonly lost = signal(false);
   private asked = false;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -116,7 +116,7 @@ export class Session {
     return known() === token ? who : this.whoIsIt();
   }
 
-  /** Only where the page can also act: the server tells the token to nobody but who shows it. */
+  /** Only where the page can also act: the server tells the token only to a request that carries it. */
   private keepKnown(who: Who): void {
     const byCookie = who.expires_at !== null;
     const lost = byCookie && !who.csrf;

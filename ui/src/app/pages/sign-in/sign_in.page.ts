@@ -50,7 +50,7 @@ export class SignInPage {
 
   constructor() {
     void this.session.known().catch(() => undefined);
-    // Somebody who is signed in has nothing to do here, whichever window it was in.
+    // A user who is signed in has nothing to do here, whichever window it was in.
     effect(() => {
       if (this.session.signedIn()) untracked(() => this.goOn());
     });
