@@ -71,7 +71,8 @@ void print_hand_over(const std::string& where, const std::string& bare, double b
 double pair_micros(locks& store) {
     std::vector<double> samples;
     for (int i = 0; i < 500; ++i)
-        samples.push_back(micros_of([&] { store.try_acquire("alone", half_a_minute)->release(); }));
+        samples.push_back(
+            micros_of([&] { store.try_acquire("alone", half_a_minute).value().release(); }));
     return median(std::move(samples));
 }
 

@@ -102,7 +102,7 @@ void benchmark_dispatch() {
     const auto before = resident_bytes();
     auto where = locks::open("memory:?namespace=dispatch", {.journal = "none"});
     auto ready = std::make_shared<readiness>();
-    scheduler cron{where, {.max_concurrent_runs = 8, .watcher = ready}};
+    scheduler cron{where, {.max_concurrent_runs = 8, .observer = ready}};
     beginnings seen;
     const auto adding = micros_of([&] { add_all(cron, seen); });
     std::jthread ticking{[&](std::stop_token stop) { cron.run(stop); }};

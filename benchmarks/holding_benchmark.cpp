@@ -64,7 +64,7 @@ void hold(const std::string& where, locks& store, pid_t server) {
     const double ours = share(cpu_time_of(getpid()) - before);
     const double theirs = server > 0 ? share(cpu_time_of(server) - server_before) : 0;
     int trusted = 0;
-    for (const auto& one : held) trusted += one && one->trusted() ? 1 : 0;
+    for (const auto& one : held) trusted += one && one->valid() ? 1 : 0;
     print_row("holding " + std::to_string(leases) + " leases of 30 s on " + where +
                   ": server, process (" + std::to_string(trusted) + " still trusted after " +
                   std::to_string(watched.count()) + " s)",

@@ -134,7 +134,8 @@ void after_a_release(const std::string& where, const std::string& url, double go
     std::vector<double> pairs;
     for (int i = 0; i < 200; ++i)
         pairs.push_back(
-            micros_of([&] { store.try_acquire("alone", {.ttl = millis{300}})->release(); }) / 1000);
+            micros_of([&] { store.try_acquire("alone", {.ttl = millis{300}}).value().release(); }) /
+            1000);
     const double bare = median(std::move(pairs));
     const double usual = median(took), worst = *std::max_element(took.begin(), took.end());
     print_row("leader on " + where +

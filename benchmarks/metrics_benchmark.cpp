@@ -32,7 +32,7 @@ locks open_measured(const std::string& name_space, metrics::instruments& all) {
         return memory::make_memory_store(where, settings);
     };
     open_options options;
-    options.watcher = all.of_locks();
+    options.observer = all.of_locks();
     return locks{
         std::make_unique<runtime::core>(all.measuring(make), settings, std::move(options))};
 }

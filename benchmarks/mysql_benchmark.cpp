@@ -138,7 +138,7 @@ void benchmark_mysql() {
     auto store = locks::open("mysql://" + user + ":" + password + "@127.0.0.1:" +
                              std::to_string(server.port()) + "/" + mysql_server::database);
     // The tables must be there before the bare client's first statement.
-    store.try_acquire("first", half_a_minute)->release();
+    store.try_acquire("first", half_a_minute).value().release();
     one_caller(server.port(), store);
     many_callers(server.port(), store);
     renewals(server);

@@ -36,8 +36,8 @@ void time_async_pairs(locks& store, const std::string& key, int count,
 
 void compare_one_caller(locks& store, int rounds, const std::string& what,
                         const std::function<void()>& bare_pair) {
-    const auto times = compare(rounds, bare_pair,
-                               [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
+    const auto times = compare(
+        rounds, bare_pair, [&] { store.try_acquire("one/ours", half_a_minute).value().release(); });
     print_row(what, micros_text(times.bare), micros_text(times.ours), times.ours / times.bare,
               "≤ 1.15", times.ours / times.bare <= 1.15);
 }

@@ -158,7 +158,7 @@ void benchmark_postgresql() {
     auto store = locks::open("postgresql://postgres@127.0.0.1:" + std::to_string(server.port()) +
                              "/postgres");
     // The first verb makes the schema, which the bare side needs as well.
-    store.try_acquire("first", half_a_minute)->release();
+    store.try_acquire("first", half_a_minute).value().release();
     one_caller(server.port(), store);
     many_callers(server.port(), store);
     renew_many(server.port());

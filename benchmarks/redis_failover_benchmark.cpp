@@ -178,7 +178,7 @@ void wait_for_a_replica() {
         bare.ask(bare.release_words("waited/bare", won->integer));
     };
     const auto both = compare(2000, pair_with_wait, [&] {
-        confirmed.try_acquire("waited/ours", half_a_minute)->release();
+        confirmed.try_acquire("waited/ours", half_a_minute).value().release();
     });
     print_row(
         "Redis, acquire + release under wait=1, one caller that blocks; bare: the same scripts "
@@ -186,8 +186,8 @@ void wait_for_a_replica() {
         micros_text(both.bare), micros_text(both.ours), both.ours / both.bare, "≤ 1.15",
         both.ours / both.bare <= 1.15);
     const auto price = compare(
-        2000, [&] { quick.try_acquire("quick", half_a_minute)->release(); },
-        [&] { confirmed.try_acquire("waited/ours", half_a_minute)->release(); });
+        2000, [&] { quick.try_acquire("quick", half_a_minute).value().release(); },
+        [&] { confirmed.try_acquire("waited/ours", half_a_minute).value().release(); });
     print_row("the price of it; bare: pawl without wait=", micros_text(price.bare),
               micros_text(price.ours), price.ours / price.bare, "—", true);
 }

@@ -104,7 +104,8 @@ void one_caller(const char* synchronous, int rounds) {
     bare_sqlite bare{place.file("bare.db"), synchronous};
     auto store = locks::open("sqlite:" + place.file("ours.db") + "?synchronous=" + synchronous);
     const auto both = compare(
-        rounds, [&] { bare.pair(); }, [&] { store.try_acquire("key", half_a_minute)->release(); });
+        rounds, [&] { bare.pair(); },
+        [&] { store.try_acquire("key", half_a_minute).value().release(); });
     print_row(std::string{"SQLite, acquire + release, synchronous="} + synchronous +
                   "; bare: the same statements",
               micros_text(both.bare), micros_text(both.ours), both.ours / both.bare, "≤ 1.25",

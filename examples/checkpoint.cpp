@@ -41,7 +41,7 @@ int main() {
         .name = "invoices/nightly",
         .lease = {.ttl = 30s,
                   .occurrence = pawl::occurrence{1'790'000'000'000},
-                  .mode = pawl::delivery::at_least_once},
+                  .delivery = pawl::delivery::at_least_once},
         .body =
             [&](const pawl::run& run) {
                 send_from_where_it_stopped(run, sent, [&](int invoice) {

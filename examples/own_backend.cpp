@@ -23,7 +23,7 @@ int main() {
     const auto token = first->token();
     // pawl's heartbeat keeps it alive beyond its TTL, through the verbs above.
     const auto still_refused = locks.acquire("k", {.ttl = 1s}, 2500ms);
-    if (still_refused || !first->trusted()) return 1;
+    if (still_refused || !first->valid()) return 1;
     first->release();
     const auto second = locks.try_acquire("k", {.ttl = 1s});
     if (!second || second->token() <= token) return 1;

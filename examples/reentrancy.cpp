@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr pawl::lease_options again{.ttl = 30s, .again = pawl::reentrancy::instance};
+constexpr pawl::lease_options again{.ttl = 30s, .reentrancy = pawl::reentrancy::instance};
 
 bool post_entry(pawl::locks& locks, pawl::fence_token expected) {
     const auto lease = locks.try_acquire("ledger", again);
@@ -35,7 +35,7 @@ int main() {
     if (!close_books(locks, others)) return 1;
 
     auto strict = locks.acquire("ledger", {.ttl = 30s}, 10s);
-    const auto refused = locks.claim_key("ledger", {.ttl = 30s});
+    const auto refused = locks.acquire_with_reason("ledger", {.ttl = 30s});
     std::cout << "without reentrancy the same process is refused: " << std::boolalpha
               << std::holds_alternative<pawl::busy>(refused) << '\n';
     return strict && std::holds_alternative<pawl::busy>(refused) ? 0 : 1;

@@ -24,7 +24,7 @@ bool transfer(pawl::locks& locks, account& from, account& to, int amount) {
     from.balance -= amount;
     to.balance += amount;
     // A write to a database would carry both->token(from.key) and both->token(to.key).
-    return both->trusted();
+    return both->valid();
 }
 
 }  // namespace

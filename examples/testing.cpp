@@ -19,14 +19,14 @@ int main() {
     auto first = here.try_acquire("invoices", how);
     if (!first) return 1;
     world.advance(1h);
-    if (!first->trusted()) return 1;
+    if (!first->valid()) return 1;
 
     // A process that stands still loses it, and another takes over.
     {
         const auto work = referee.begin(*first);
         world.freeze(here);
         world.advance(31s);
-        if (first->trusted()) return 1;
+        if (first->valid()) return 1;
         // The work of the first has not ended: the referee sees that the second overlaps.
         auto second = there.try_acquire("invoices", how);
         if (!second) return 1;

@@ -53,5 +53,5 @@ int main() {
     if (again->renew()) return 1;
     work_until(again->stop_token());
     std::cout << "told to stop: " << name_of(*again->lost()) << '\n';
-    return gave_up && !again->trusted() ? 0 : 1;
+    return gave_up && !again->valid() ? 0 : 1;
 }

@@ -25,7 +25,7 @@ def now():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def trust_end(sent, ttl_ms):
+def valid_until(sent, ttl_ms):
     """A little before the store may give the key to another client, whatever the two clocks do."""
     ttl = ttl_ms / 1000
     return sent + ttl * 0.999 - max(ttl / 50, 0.005)
@@ -51,22 +51,22 @@ def ask(method, path, body=None, timeout=10.0):
 class Lease:
     def __init__(self, place, granted, sent):
         self.place, self.token, self.ttl_ms = place, granted["fence_token"], granted["ttl_ms"]
-        self.trusted_until = trust_end(sent + granted["waited_ms"] * 0.999 / 1000, self.ttl_ms)
+        self.valid_until = valid_until(sent + granted["waited_ms"] * 0.999 / 1000, self.ttl_ms)
         self.is_lost, self.is_over = False, threading.Event()
         threading.Thread(target=self.keep, daemon=True).start()
 
     def held(self):
         """To be asked before each step. It needs no answer of the store."""
-        return not self.is_lost and now() < self.trusted_until
+        return not self.is_lost and now() < self.valid_until
 
     def keep(self):
         """Renews when a third of the time is over; without an answer it retries while the lease is valid."""
         pause = self.ttl_ms / 3000
         while not self.is_over.wait(pause) and self.held():
             sent = now()
-            status, _, _ = ask("PUT", self.place, {"ttl_ms": self.ttl_ms}, self.trusted_until - sent)
-            if status == 200 and now() < self.trusted_until:  # validity that has ended never comes back
-                self.trusted_until = trust_end(sent, self.ttl_ms)
+            status, _, _ = ask("PUT", self.place, {"ttl_ms": self.ttl_ms}, self.valid_until - sent)
+            if status == 200 and now() < self.valid_until:  # validity that has ended never comes back
+                self.valid_until = valid_until(sent, self.ttl_ms)
             elif status == 409:
                 self.is_lost = True
             pause = self.ttl_ms / (3000 if status == 200 else 10000)

@@ -54,7 +54,7 @@ while :; do
   sleep 0.5
 done
 ttl=$(number ttl_ms) # a store may grant less than was asked
-trusted_until=$(trust_from "$sent")
+valid_until=$(trust_from "$sent")
 place=$(tr -d '\r' <"$folder/fields" | sed -n 's/^[Ll]ocation: //p')
 PAWL_KEY=$key PAWL_FENCE_TOKEN=$(number fence_token)
 export PAWL_KEY PAWL_FENCE_TOKEN
@@ -69,19 +69,19 @@ work=$!
 renew_at=$((sent + ttl / 3))
 while kill -0 $work 2>/dev/null; do
   at=$(now) || continue # Ctrl-C ends what runs here, too
-  if [ -n "$stopped" ] || [ "$at" -ge $((trusted_until - ttl / 6)) ]; then
+  if [ -n "$stopped" ] || [ "$at" -ge $((valid_until - ttl / 6)) ]; then
     # Told to end, or not renewed for so long: the command is told to stop now, and dead when trust ends.
     kill -TERM -$work 2>/dev/null || true
-    while kill -0 $work 2>/dev/null && [ "$(now)" -lt "$trusted_until" ]; do sleep 0.05 || true; done
+    while kill -0 $work 2>/dev/null && [ "$(now)" -lt "$valid_until" ]; do sleep 0.05 || true; done
     kill -KILL -$work 2>/dev/null || true
     [ -z "$stopped" ] || ask DELETE "$place" 5 >/dev/null
     exit "${stopped:-70}"
   fi
   if [ "$at" -ge "$renew_at" ]; then
-    left=$((trusted_until - ttl / 6 - at))
+    left=$((valid_until - ttl / 6 - at))
     case $(ask PUT "$place" "$((left / 1000)).$(printf %03d $((left % 1000)))" "{\"ttl_ms\": $ttl}") in
-      200) trusted_until=$(trust_from "$at") renew_at=$((at + ttl / 3)) ;;
-      409) trusted_until=$at ;;             # lost: another client may have the key, so the command dies at once
+      200) valid_until=$(trust_from "$at") renew_at=$((at + ttl / 3)) ;;
+      409) valid_until=$at ;;             # lost: another client may have the key, so the command dies at once
       *) renew_at=$(($(now) + ttl / 20)) ;; # unknown: retry while the lease is valid
     esac
   fi

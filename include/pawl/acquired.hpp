@@ -40,8 +40,12 @@ public:
     [[nodiscard]] Held& operator*() & { return checked(*this); }
     [[nodiscard]] const Held& operator*() const& { return checked(*this); }
     [[nodiscard]] Held operator*() && { return std::move(checked(*this)); }
-    Held* operator->() { return &checked(*this); }
-    const Held* operator->() const { return &checked(*this); }
+    Held* operator->() & { return &checked(*this); }
+    const Held* operator->() const& { return &checked(*this); }
+    // What it points at would be released at the end of the expression: name it first, or take it
+    // by value().
+    Held* operator->() && = delete;
+    const Held* operator->() const&& = delete;
 
     // Lets go of what was acquired. The object is empty then.
     void reset() noexcept { held_.reset(); }

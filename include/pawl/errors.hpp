@@ -24,7 +24,7 @@ enum class errc {
 };
 
 // One word for logs and JSON, such as "outcome_unknown".
-std::string_view name_of(errc code) noexcept;
+[[nodiscard]] std::string_view name_of(errc code) noexcept;
 
 // A store's failure as a value.
 struct failure {
@@ -41,10 +41,10 @@ struct failure {
 
 // Whether asking again may help although no person changes anything: `unreachable` and
 // `outcome_unknown`.
-bool may_pass(errc code) noexcept;
+[[nodiscard]] bool may_pass(errc code) noexcept;
 
 // Whether the store could not be reached, as far as the caller can tell.
-bool is_outage(const failure& why) noexcept;
+[[nodiscard]] bool is_outage(const failure& why) noexcept;
 
 // The only exception that calls of this library throw for a store's failure. what() is
 // failure::detail.
@@ -56,7 +56,7 @@ public:
     errc code() const noexcept { return code_; }
 
     // Whether the store could not be reached, as far as the caller can tell.
-    bool is_outage() const noexcept { return is_outage_; }
+    [[nodiscard]] bool is_outage() const noexcept { return is_outage_; }
 
 private:
     errc code_;

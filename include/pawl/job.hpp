@@ -57,13 +57,13 @@ struct run {
     [[nodiscard]] bool checkpoint(std::string_view text) const;
 
     // What checkpoint() calls. Empty: there is no journal. To test a body, set your own.
-    std::function<bool(std::string_view)> save{};
+    std::function<bool(std::string_view)> save_checkpoint{};
 };
 
 // What locks::run() and a scheduler run.
 struct job {
-    // The name, and the key of its lease: 1 to 512 bytes without control characters. A scheduler
-    // takes at most 500, and locks::run() records a longer one in no journal.
+    // The name, and the key of its lease: 1 to 512 bytes of UTF-8 without control characters. A
+    // scheduler takes at most 500, and locks::run() records a longer one in no journal.
     std::string name{};
 
     // How the lease is claimed, kept and ended. Its ttl is required.

@@ -44,6 +44,6 @@ using term_body = std::function<void(const term&)>;
 // the option and what would do. Nothing: they are valid. It rejects an `occurrence`,
 // renewal_mode::manual and reentrancy::instance, in addition to validate(). It holds for lead(),
 // for partitions and for the jobs of a scheduler. Thread-safe.
-std::optional<std::string> leadership_fault(const lease_options& options);
+[[nodiscard]] std::optional<std::string> leadership_fault(const lease_options& options);
 
 }  // namespace pawl

@@ -35,12 +35,12 @@ enum class release_outcome {
 // its `locks`: then the lease is lost (loss_reason::closed), the stop token fires, and the key
 // becomes free when the TTL has passed.
 //
-// One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
+// One handle is used by one thread at a time, and may be moved between threads. valid(), token()
 // and stop_token() may be called from any thread while none moves or releases the handle. Calls
 // that block must not be made on pawl's loop: in an observer, a stop callback or a deadline watch.
 //
-// A handle that was moved from or released is empty. An empty handle is not valid: trusted() and
-// renew() are false, trusted_until() is instant::min(), stop_token() has fired, lost() is nothing.
+// A handle that was moved from or released is empty. An empty handle is not valid: valid() and
+// renew() are false, valid_until() is instant::min(), stop_token() has fired, lost() is nothing.
 // All else throws std::logic_error on it.
 //
 // In the child of a fork() every handle is dead: not valid, with loss_reason::closed. The parent's
@@ -65,12 +65,12 @@ public:
     [[nodiscard]] fence_token token() const;
 
     // Whether the lease is valid. False as soon as another holder is possible, and then for good.
-    // True is a promise for trusted_until() - now and no longer. So a write that must not be late
+    // True is a promise for valid_until() - now and no longer. So a write that must not be late
     // carries the token. Asks the clock, not the store.
-    [[nodiscard]] bool trusted() const;
+    [[nodiscard]] bool valid() const;
 
     // When it stops being valid unless it is renewed; of one that was lost, when it would have.
-    [[nodiscard]] instant trusted_until() const;
+    [[nodiscard]] instant valid_until() const;
 
     // Requested when the lease is lost, and `grace` before it stops being valid: stop then. Its
     // callbacks run on pawl's loop and must not block.
@@ -100,21 +100,21 @@ public:
     void mark_done();
 
     // The work was never started. The release gives the occurrence back as well, so that another
-    // node may run it. It leaves no cooldown, whatever `at_least` and `hold` say. It counts
-    // also after mark_done().
+    // node may run it. It leaves no cooldown, whatever `min_hold` and `hold_until_expiry` say. It
+    // counts also after mark_done().
     void mark_not_started();
 
     // Told on pawl's loop, once at first and whenever the lease was renewed: when the job should
     // stop, and when it must be dead; when the lease is lost, both are now. For guards outside this
     // process. It must not block or throw. A new watch replaces the one before, and an empty one
     // ends it. Blocks for nothing: it is told later.
-    using deadline_watch = std::function<void(instant stop_at, instant trust_end)>;
+    using deadline_watch = std::function<void(instant stop_at, instant valid_until)>;
     void watch_deadline(deadline_watch watch);
 
-    // Ends the lease as its options say (`at_least`, `hold`), and waits for the store's answer with
-    // one retry. The handle is empty afterwards. While other handles exist, the lease continues,
-    // and the answer is `still_shared`. Throws nothing for a store's failure: the TTL ends the
-    // lease then.
+    // Ends the lease as its options say (`min_hold`, `hold_until_expiry`), and waits for the
+    // store's answer with one retry. The handle is empty afterwards. While other handles exist, the
+    // lease continues, and the answer is `still_shared`. Throws nothing for a store's failure: the
+    // TTL ends the lease then. Throws std::logic_error on pawl's own loop.
     release_outcome release();
     // The same for Asio programs. Await it on any executor. The handle is empty at once; where the
     // result is not awaited, the lease is released in the background.
@@ -125,7 +125,7 @@ public:
         return detail::complete(async_release(), std::forward<Token>(token));
     }
 
-    // Whether the handle is not empty. It says nothing about the lease; see trusted().
+    // Whether the handle is not empty. It says nothing about the lease; see valid().
     explicit operator bool() const noexcept { return held_ != nullptr; }
 
 private:

@@ -21,10 +21,11 @@ constexpr std::size_t lease_set_max = 64;
 // A handle on the leases of several keys; locks::acquire_all() makes it. Released as a whole: when
 // it goes out of scope, in the background and without waiting, or by release().
 //
-// One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
+// One handle is used by one thread at a time, and may be moved between threads. valid(), token()
 // and stop_token() may be called from any thread while none moves or releases the handle. A handle
 // that was moved from or released is empty: it has no leases, is not valid, and its stop token has
-// fired. mark_not_started() and release() throw std::logic_error on it.
+// fired. mark_not_started() and release() throw std::logic_error on it. In the child of a fork()
+// the handle is dead, as a lease is.
 class [[nodiscard]] lease_set {
 public:
     // For pawl itself. REQUIRES: in byte order of their keys, and none of them empty.
@@ -45,10 +46,10 @@ public:
     [[nodiscard]] fence_token token(std::string_view key) const;
 
     // Whether all leases are valid. False as soon as one of the keys may have another holder.
-    [[nodiscard]] bool trusted() const;
+    [[nodiscard]] bool valid() const;
 
     // When the first of the leases stops being valid, unless it is renewed before that.
-    [[nodiscard]] instant trusted_until() const;
+    [[nodiscard]] instant valid_until() const;
 
     // Requested as soon as the stop token of one of the leases is. Its callbacks run on pawl's loop
     // and must not block.
@@ -62,10 +63,11 @@ public:
 
     // Releases all keys, and waits for the store's answers. Answers with the worst of them: `lost`
     // before `unknown` before `still_shared` before `released`. The handle is empty afterwards.
-    // Throws nothing for a store's failure. Blocks for one release, however many keys there are.
+    // Throws nothing for a store's failure, and std::logic_error on pawl's own loop. Blocks for one
+    // release, however many keys there are.
     release_outcome release();
 
-    // Whether the handle is not empty. It says nothing about the leases; see trusted().
+    // Whether the handle is not empty. It says nothing about the leases; see valid().
     explicit operator bool() const noexcept { return size() > 0; }
 
 private:

@@ -58,7 +58,7 @@ struct open_options {
 
     // Told what happens to leases. Shared: pawl keeps it alive for as long as it may call it.
     // Default: null, none.
-    std::shared_ptr<observer> watcher{};
+    std::shared_ptr<pawl::observer> observer{};
 
     // Where runs are recorded: the URL of a store whose engine keeps a journal, or "none".
     // Default: empty, the store itself if its engine keeps a journal, else none. A malformed URL,
@@ -129,17 +129,17 @@ public:
 
     // The same with the reason why there is no lease. Throws as try_acquire() does, and
     // option_error for negative fields of `how_long`. `busy` also where `stop` ended the wait.
-    [[nodiscard]] acquire_result<lease> claim_key(std::string_view key,
-                                                  const lease_options& options,
-                                                  wait_policy how_long = {},
-                                                  std::stop_token stop = {});
+    [[nodiscard]] acquire_result<lease> acquire_with_reason(std::string_view key,
+                                                            const lease_options& options,
+                                                            wait_policy how_long = {},
+                                                            std::stop_token stop = {});
 
     // Claims the job's key, runs its body on this thread while the lease is renewed, releases, and
     // says how it ended. Where there is a journal, the run is recorded. A journal that is down
     // delays the begin and the end of a run by 2 s each at most, and prevents no run. An occurrence
     // that the journal knows as over is skipped_done.
-    // What the body throws is thrown on, after the release. Throws as claim_key() does, and
-    // option_error for a job without a body.
+    // What the body throws is thrown on, after the release. Throws as acquire_with_reason() does,
+    // and option_error for a job without a body.
     run_outcome run(const job& what, std::stop_token stop = {});
 
     // Leads whenever this process is elected, until `stop` is requested. Waits for the key, runs
@@ -179,7 +179,7 @@ public:
                                                                         lease_options options,
                                                                         millis wait,
                                                                         std::stop_token stop = {});
-    [[nodiscard]] boost::asio::awaitable<acquire_result<lease>> async_claim_key(
+    [[nodiscard]] boost::asio::awaitable<acquire_result<lease>> async_acquire_with_reason(
         std::string_view key, lease_options options, wait_policy how_long = {},
         std::stop_token stop = {});
     // The body runs on a thread of its own.
@@ -241,7 +241,7 @@ public:
     // The journal that records runs; null where there is none. Its verbs, in
     // <pawl/spi/journal.hpp>, are awaited on get_executor(). Throws store_error if it cannot be
     // opened.
-    [[nodiscard]] std::shared_ptr<journal> records();
+    [[nodiscard]] std::shared_ptr<journal> run_journal();
 
     // What the store says about its own health, as `pawl doctor` shows it.
     [[nodiscard]] examination examine();
@@ -320,11 +320,11 @@ public:
     [[nodiscard]] acquire_result<lease, failure> acquire(std::string_view key,
                                                          const lease_options& options, millis wait,
                                                          std::nothrow_t, std::stop_token stop = {});
-    [[nodiscard]] acquire_result<lease, failure> claim_key(std::string_view key,
-                                                           const lease_options& options,
-                                                           std::nothrow_t,
-                                                           wait_policy how_long = {},
-                                                           std::stop_token stop = {});
+    [[nodiscard]] acquire_result<lease, failure> acquire_with_reason(std::string_view key,
+                                                                     const lease_options& options,
+                                                                     std::nothrow_t,
+                                                                     wait_policy how_long = {},
+                                                                     std::stop_token stop = {});
     [[nodiscard]] result<std::optional<record>> inspect(std::string_view key, std::nothrow_t);
     [[nodiscard]] result<fence_result> check_fence(std::string_view resource, fence_token token,
                                                    std::nothrow_t,
@@ -346,9 +346,9 @@ public:
         return detail::complete(async_acquire(key, options, wait), std::forward<Token>(token));
     }
     template <completion_token<acquire_result<lease>> Token>
-    [[nodiscard]] auto async_claim_key(std::string_view key, lease_options options,
-                                       wait_policy how_long, Token&& token) {
-        return detail::complete(async_claim_key(key, options, how_long),
+    [[nodiscard]] auto async_acquire_with_reason(std::string_view key, lease_options options,
+                                                 wait_policy how_long, Token&& token) {
+        return detail::complete(async_acquire_with_reason(key, options, how_long),
                                 std::forward<Token>(token));
     }
     template <completion_token<run_outcome> Token>

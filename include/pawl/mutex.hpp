@@ -92,7 +92,7 @@ public:
     // before, so others may have held the key meanwhile.
     [[nodiscard]] release_outcome unlock_and_wait();
 
-    // The lease of the calling thread, for its token, its stop token and trusted(). Valid until
+    // The lease of the calling thread, for its token, its stop token and valid(). Valid until
     // this thread unlocks.
     [[nodiscard]] const pawl::lease& lease() const;
 

@@ -14,14 +14,14 @@ enum class acquire_outcome { granted, busy, already_done, error };
 // Why a lease was lost.
 enum class loss_reason {
     taken,           // the store said so: the lease expired there, or was released by force
-    trust_ended,     // no renewal had an answer in time, so the lease is not valid any more
+    validity_ended,  // no renewal had an answer in time, so the lease is not valid any more
     lifetime_ended,  // lease_options::max_lifetime has passed
     closed           // its `locks` object was destroyed, or this process is a fork()
 };
 
 // One word for logs and JSON, such as "already_done" or "lifetime_ended".
-std::string_view name_of(acquire_outcome outcome) noexcept;
-std::string_view name_of(loss_reason reason) noexcept;
+[[nodiscard]] std::string_view name_of(acquire_outcome outcome) noexcept;
+[[nodiscard]] std::string_view name_of(loss_reason reason) noexcept;
 
 // Override what you want to hear of; a method that you leave alone does nothing. All methods are
 // called on pawl's own loop: one at a time, on any thread. A method that blocks delays the

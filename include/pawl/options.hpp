@@ -53,11 +53,12 @@ struct lease_options {
     millis ttl{0};
 
     // A release keeps the key in cooldown until this long after the grant. ShedLock calls it
-    // lockAtLeastFor. Default: 0, no cooldown. 0 to 7 days, with `hold` at most the ttl.
-    millis at_least{0};
+    // lockAtLeastFor. Default: 0, no cooldown. 0 to 7 days, with `hold_until_expiry` at most the
+    // ttl.
+    millis min_hold{0};
 
     // Never release: the key stays held until the lease expires. Default: false.
-    bool hold = false;
+    bool hold_until_expiry = false;
 
     // -- Which work it is for
 
@@ -68,7 +69,7 @@ struct lease_options {
 
     // When `occurrence` counts as done. Default: at_most_once. `off` is rejected together with an
     // occurrence.
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
 
     // -- How it is renewed: renew_fraction to max_renew_failures matter if `renew` is automatic.
 
@@ -118,10 +119,10 @@ struct lease_options {
 
     // What a second claim in this process gets. Default: none. `instance` is rejected together with
     // an occurrence.
-    reentrancy again = reentrancy::none;
+    pawl::reentrancy reentrancy = pawl::reentrancy::none;
 
     // Whether tokens have to rise even after a loss of data. Default: issued.
-    fencing tokens = fencing::issued;
+    pawl::fencing fencing = pawl::fencing::issued;
 
     // What the claim makes of a store that cannot be reached. Default: fail.
     store_down on_store_down = store_down::fail;
@@ -161,7 +162,7 @@ constexpr lease_options batch_job() { return {.ttl = millis{600'000}}; }
 
 // A job that renews before each part of its work and leaves the key held. TTL 5 min.
 constexpr lease_options exclusive_job() {
-    return {.ttl = millis{300'000}, .hold = true, .renew = renewal_mode::manual};
+    return {.ttl = millis{300'000}, .hold_until_expiry = true, .renew = renewal_mode::manual};
 }
 
 // A job of seconds to minutes. TTL 1 min.
@@ -169,7 +170,7 @@ constexpr lease_options short_job() { return {.ttl = millis{60'000}}; }
 
 // One pass of a loop, at most one per TTL over all nodes. TTL 1 min, neither renewed nor released.
 constexpr lease_options reconcile_loop() {
-    return {.ttl = millis{60'000}, .hold = true, .renew = renewal_mode::manual};
+    return {.ttl = millis{60'000}, .hold_until_expiry = true, .renew = renewal_mode::manual};
 }
 
 // A run of a workflow engine. TTL 30 s.

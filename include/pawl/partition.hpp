@@ -65,12 +65,14 @@ struct partition_options {
 // What is wrong with these options and this number of partitions: one line that says what would do.
 // Nothing: they are valid. `count` is 1 to partitions_max. In addition to validate() and
 // leadership_fault() for the lease. Thread-safe.
-std::optional<std::string> partition_fault(const partition_options& options, std::uint32_t count);
+[[nodiscard]] std::optional<std::string> partition_fault(const partition_options& options,
+                                                         std::uint32_t count);
 
 // Which of `count` partitions a key belongs to, such as a tenant's name: the same in every process,
 // on every machine, and in every version of pawl. Keys spread evenly. With one partition more, a
 // key stays where it is or moves to the new one (rendezvous hashing).
-// Bytes of any length. `count` is 1 to partitions_max; 0 counts as 1. Thread-safe.
-std::uint32_t partition_of(std::string_view key, std::uint32_t count) noexcept;
+// Bytes of any length. `count` is 1 to partitions_max; 0 counts as 1, and more as it is.
+// Thread-safe.
+[[nodiscard]] std::uint32_t partition_of(std::string_view key, std::uint32_t count) noexcept;
 
 }  // namespace pawl

@@ -16,8 +16,8 @@ namespace pawl {
 // Why a key is busy.
 enum class busy_reason {
     held,         // another claim holds it
-    cooldown,     // no process holds it, and it is in cooldown: after a release under `at_least` or
-                  // `hold`, or after a forced release with a delay
+    cooldown,     // no process holds it, and it is in cooldown: after a release under `min_hold` or
+                  // `hold_until_expiry`, or after a forced release with a delay
     quarantined,  // the store may have lost its data, and grants nothing until the longest lease
                   // from before has expired
     early         // the occurrence is further ahead of the store's clock than the store's max_skew

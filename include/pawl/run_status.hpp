@@ -18,13 +18,13 @@ enum class run_status {
 };
 
 // The word in JSON and in the database, such as "timed_out".
-std::string_view name_of(run_status status) noexcept;
+[[nodiscard]] std::string_view name_of(run_status status) noexcept;
 
 // The status that a word names; nothing for any other word.
-std::optional<run_status> run_status_named(std::string_view word) noexcept;
+[[nodiscard]] std::optional<run_status> run_status_named(std::string_view word) noexcept;
 
 // Whether the run has ended for good.
-constexpr bool is_over(run_status status) noexcept {
+[[nodiscard]] constexpr bool is_over(run_status status) noexcept {
     return status != run_status::started && status != run_status::abandoned;
 }
 

@@ -78,7 +78,8 @@ struct schedule_options {
     // An occurrence whose predecessor still runs. Default: skip.
     pawl::overlap overlap = pawl::overlap::skip;
 
-    // When an occurrence counts as done. Default: nothing, as lease_options::mode of the job says.
+    // When an occurrence counts as done. Default: nothing, as lease_options::delivery of the job
+    // says.
     std::optional<pawl::delivery> delivery{};
 
     // A random delay of 0 to this before the claim. Default: 0, no delay. At most 24 h.
@@ -95,12 +96,13 @@ struct schedule_options {
     millis timeout{0};
 
     // Above 1: the job has the keys NAME/0 to NAME/(partitions-1) and a run for each, spread over
-    // all processes. Default: 1. 1 to 1024. With lease_options::hold only 1.
+    // all processes. Default: 1. 1 to 1024. With lease_options::hold_until_expiry only 1.
     std::uint32_t partitions = 1;
 
     // Above 1: at most so many runs at a time over all processes. The job has the keys NAME/0 to
     // NAME/(slots-1), and each occurrence runs under one of them in turn; run::partition says
-    // which. Default: 1. 1 to slots_max. Above 1 not with partitions or lease_options::hold.
+    // which. Default: 1. 1 to slots_max. Above 1 not with partitions or
+    // lease_options::hold_until_expiry.
     std::uint32_t slots = 1;
 
     // How many of its partitions or slots may run in this process at a time. Default: 0, any
@@ -140,7 +142,7 @@ public:
     virtual void on_fail_open(std::string_view /*job*/) {}
 
     // This process resumes a run that another one left.
-    virtual void on_orphan_taken(std::string_view /*job*/) {}
+    virtual void on_orphan_resumed(std::string_view /*job*/) {}
 
     // A line for the log, about anything.
     virtual void log(log_level, std::string_view /*line*/) {}
@@ -161,7 +163,7 @@ struct scheduler_options {
 
     // Told what happens to runs. Shared: pawl keeps it alive for as long as it may call it.
     // Default: null, none.
-    std::shared_ptr<schedule_observer> watcher{};
+    std::shared_ptr<schedule_observer> observer{};
 };
 
 // Runs jobs by their schedules. Thread-safe. It borrows its `locks`, which outlive it.

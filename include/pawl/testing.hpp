@@ -6,8 +6,8 @@
 //     auto lease = here.try_acquire("invoices", {.ttl = 30s});
 //     world.freeze(here);
 //     world.advance(31s);  // at once
-//     assert(!lease->trusted());
-//     assert(there.try_acquire("invoices", {.ttl = 30s}).value().trusted());
+//     assert(!lease->valid());
+//     assert(there.try_acquire("invoices", {.ttl = 30s}).value().valid());
 //
 // Everything that decides about leases is what runs in production: only the clock and the store are
 // others.
@@ -46,7 +46,7 @@ public:
     // option_error if `options.journal` names one: there is none.
     [[nodiscard]] locks open(open_options options = {});
 
-    // The time of this world, on which lease::trusted_until() stands.
+    // The time of this world, on which lease::valid_until() stands.
     [[nodiscard]] instant now() const;
 
     // Moves the time forward. What is due on the way happens in its order, each at its own time:

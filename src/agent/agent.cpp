@@ -62,8 +62,8 @@ public:
     void on_fail_open(const std::string& job) override {
         if (other_) other_->on_fail_open(job);
     }
-    void on_orphan_taken(const std::string& job) override {
-        if (other_) other_->on_orphan_taken(job);
+    void on_orphan_resumed(const std::string& job) override {
+        if (other_) other_->on_orphan_resumed(job);
     }
     void on_stale_runs(std::size_t how_many) override {
         if (other_) other_->on_stale_runs(how_many);
@@ -128,7 +128,7 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
         me.log(log_level::info, "node ready name=" + me.configured_.agent.name);
         me.notice_->ready(me.summary());
     };
-    made_of.watcher = std::make_shared<narrator>(me.parts_.log, ready, me.parts_.watcher);
+    made_of.observer = std::make_shared<narrator>(me.parts_.log, ready, me.parts_.observer);
     me.dispatcher_ = std::make_shared<schedule::dispatcher>(std::move(made_of));
     me.use(me.configured_);
     boost::asio::co_spawn(me.loop_.get_executor(), watch_signals(self), boost::asio::detached);

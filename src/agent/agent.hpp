@@ -35,7 +35,7 @@ struct agent_parts {
     // Another configuration is in force.
     std::function<void(const config::settings&)> on_configured{};
     std::function<void(log_level, std::string_view)> log{};
-    std::shared_ptr<schedule::dispatch_observer> watcher{};  // beside what is said
+    std::shared_ptr<schedule::dispatch_observer> observer{};  // beside what is said
 };
 
 // How it stands at one moment.

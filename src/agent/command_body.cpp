@@ -160,7 +160,7 @@ awaitable<work_result> command_body::run(run_order order) {
     // Whoever asked may have gone by an older configuration, or by none.
     if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
         co_return failed(std::move(*fault));
-    run_verbs verbs{order.save, within_rights(around_->check_fence, job_->key())};
+    run_verbs verbs{order.save_checkpoint, within_rights(around_->check_fence, job_->key())};
     who_ = {order.run_id, order.token};
     key_ = order.key;
     auto finding_out = resolve(around_, job_, std::move(order));

@@ -35,12 +35,12 @@ json::array names_of(const config::job_settings& job) {
 schedule::queue_rules queue_rules_of(const config::job_settings& job) {
     schedule::queue_rules rules;
     rules.when_running = job.overlap;
-    rules.mode = job.delivery;
+    rules.delivery = job.delivery;
     rules.lateness_max = job.misfire_window;
     // An occurrence that is to be skipped when it is missed may still be a little late.
     if (job.misfire == misfire::skip && job.overlap == overlap::skip)
         rules.lateness_max = std::min(rules.lateness_max, schedule::lateness_tolerated);
-    rules.hold = job.hold_until_expiry;
+    rules.hold_until_expiry = job.hold_until_expiry;
     return rules;
 }
 
@@ -103,8 +103,8 @@ json::object describe(const config::job_settings& job) {
 lease_options lease_of(const config::job_settings& job) {
     lease_options options;
     options.ttl = job.ttl;
-    options.at_least = job.min_hold;
-    options.hold = job.hold_until_expiry;
+    options.min_hold = job.min_hold;
+    options.hold_until_expiry = job.hold_until_expiry;
     options.renew_fraction = job.renew_fraction;
     // A third of so late a renewal would be past the end: two more attempts fit in before it.
     if (job.renew_fraction >= 1.0 / 3)

@@ -229,13 +229,14 @@ awaitable<json::object> run_socket::state::answer(std::shared_ptr<state> self, j
 }
 
 awaitable<json::object> run_socket::state::save(std::shared_ptr<state> self, std::string text) {
-    if (!self->verbs.save) co_return refused("no journal keeps this run, so nothing can be saved");
+    if (!self->verbs.save_checkpoint)
+        co_return refused("no journal keeps this run, so nothing can be saved");
     // The next command finds it in PAWL_CHECKPOINT, which would end there.
     if (const auto nul = text.find('\0'); nul != std::string::npos)
         co_return failed(errc::rejected, "invalid checkpoint: NUL at byte " +
                                              std::to_string(nul + 1) +
                                              ", which no environment variable can hold");
-    auto saving = self->verbs.save(std::move(text));
+    auto saving = self->verbs.save_checkpoint(std::move(text));
     const auto saved = co_await std::move(saving);
     if (saved.has_error()) co_return failed(saved.error().code, saved.error().detail);
     co_return json::object{{"answer", *saved ? "saved" : "stale"}};

@@ -27,7 +27,7 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
     body_trial house;
     std::vector<std::string> saved;
     auto order = order_of();
-    order.save = [&saved](std::string text) -> async<bool> {
+    order.save_checkpoint = [&saved](std::string text) -> async<bool> {
         saved.push_back(std::move(text));
         co_return saved.size() == 1;
     };
@@ -50,7 +50,7 @@ TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
     body_trial house;
     std::vector<std::string> saved;
     auto order = order_of();
-    order.save = [&saved](std::string text) -> async<bool> {
+    order.save_checkpoint = [&saved](std::string text) -> async<bool> {
         saved.push_back(std::move(text));
         co_return true;
     };

@@ -19,7 +19,7 @@ protected:
                 },
                 store_settings{}, open_options{}, std::move(keep)} {
         around_->core = &core_;
-        around_->records = core_.records();
+        around_->records = core_.run_journal();
         around_->instruments =
             std::make_shared<metrics::instruments>(metrics::build_facts{"1", "", ""});
         authorizer::parts auth;

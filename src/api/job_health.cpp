@@ -57,10 +57,10 @@ std::int64_t position_of_one(const job_facts& job, const partition_facts& part,
     if (job.resumed_at) reach(*job.resumed_at);
     const auto& terms = *job.terms;
     // Such occurrences leave no row where they find the key busy: they are not late, they are done.
-    if ((terms.hold || !terms.remembers) && part.last_run) {
+    if ((terms.hold_until_expiry || !terms.remembers) && part.last_run) {
         const auto& run = *part.last_run;
         if (run.completed_at) reach(*run.completed_at);
-        if (terms.hold) reach(run.started_at + terms.ttl.count());
+        if (terms.hold_until_expiry) reach(run.started_at + terms.ttl.count());
     }
     // Nobody remembers them either: whoever starts begins anew.
     if (!terms.remembers) {
@@ -201,11 +201,11 @@ std::string in_cooldown(const job_facts& job, const partition_facts& part,
     const auto until = around.now + lock.remaining.count();
     const auto& terms = *job.terms;
     std::string cause = "after a force release, or a minimum hold time";
-    if (terms.hold)
+    if (terms.hold_until_expiry)
         cause = "hold_until_expiry = true";
-    else if (terms.at_least.count() > 0 &&
-             std::abs(lock.acquired_at + terms.at_least.count() - until) < 2'000)
-        cause = "min_hold = " + base::format_duration(terms.at_least);
+    else if (terms.min_hold.count() > 0 &&
+             std::abs(lock.acquired_at + terms.min_hold.count() - until) < 2'000)
+        cause = "min_hold = " + base::format_duration(terms.min_hold);
     return "its lock " + shown(lock.key) + " is in cooldown until " + when(until) + " (" + cause +
            ")";
 }

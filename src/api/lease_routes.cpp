@@ -164,7 +164,7 @@ std::variant<asked_claim, http::response> claim_of(const service_state& state, c
     wanted->how.occurrence = body.instant("occurrence");
     wanted->wait = millis{body.integer("wait_ms", 0, lease_wait_max.count()).value_or(0)};
     const bool at_least_once = body.boolean("at_least_once").value_or(false);
-    if (at_least_once) wanted->how.mode = delivery::at_least_once;
+    if (at_least_once) wanted->how.delivery = delivery::at_least_once;
     const auto chosen = body.text("claim_id");
     wanted->gone = asked.request->gone;
     if (body.fault()) return *body.fault();
@@ -298,7 +298,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     if (auto* done = std::get_if<already_done>(&outcome)) {
         count(acquire_outcome::already_done);
         // An earlier request of this claim had no answer, and may be what has marked it.
-        const bool marks = wanted->how.mode == delivery::at_most_once;
+        const bool marks = wanted->how.delivery == delivery::at_most_once;
         if (wanted->id && marks && wanted->how.occurrence == done->last &&
             state->in_doubt.contains(*wanted->id))
             done->answer_lost = true;
@@ -448,7 +448,7 @@ std::variant<release_options, http::response> release_options_of(const call& ask
                 return problem(400, "at_least_ms is '" + base::printable(value) +
                                         "'; write a whole number from 0 to " +
                                         std::to_string(ttl_max.count()));
-            how.at_least = millis{*least};
+            how.min_hold = millis{*least};
         } else if (name == "done") {
             const auto when = time::parse_rfc3339(value);
             if (when.has_error())

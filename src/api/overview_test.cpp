@@ -133,7 +133,7 @@ TEST(Overview, ItCountsWhatThereIs) {
     world.run("1", "a", std::nullopt);
     world.run("2", "b", run_status::completed);
     auto held = *world.others.try_acquire("k", {.ttl = 60s});
-    world.others.try_acquire("l", {.ttl = 60s, .at_least = 60s})->release();
+    world.others.try_acquire("l", {.ttl = 60s, .min_hold = 60s}).value().release();
     world.journal([](pawl::journal& records) { return records.pause("c", "later", "alice"); });
     const auto seen = world.glance();
     EXPECT_EQ(counted(seen, "locks_held"), 1);
@@ -303,7 +303,7 @@ TEST(Overview, ItAsksNoQuestionForEachJob) {
     for (int i = 0; i < 2'000; ++i) names.push_back("job-" + std::to_string(i));
     world.publish(names, "0 0 1 1 *");
     for (int i = 0; i < 3'000; ++i)
-        world.others.try_acquire("lock-" + std::to_string(i), {.ttl = 60s})->release();
+        world.others.try_acquire("lock-" + std::to_string(i), {.ttl = 60s}).value().release();
     const auto journal_before = world.journal_questions();
     const auto store_before = world.store_questions();
     const auto seen = world.glance();

@@ -70,7 +70,7 @@ inline void expect_all_verbs(locks& where, locks& other) {
     // Beyond its TTL it is kept alive by the heartbeat.
     const auto refused = other.acquire("key", minute, 6s);
     EXPECT_FALSE(refused.has_value());
-    EXPECT_TRUE(held->trusted());
+    EXPECT_TRUE(held->valid());
     const auto token = held->token();
     auto waiting = std::async(std::launch::async, [&] {
         const auto next = other.acquire("key", minute, 20s);

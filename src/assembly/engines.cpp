@@ -227,11 +227,11 @@ store_plan plan_store(std::string_view text, const connection_factories& own) {
                            plan.engine + ": leave it out of the URL"};
     plan.settings = std::move(made.settings);
     plan.make = [make = std::move(made.make), own](net::loop& where) {
-        return make(engine_place{where.get_executor(), &where, own});
+        return make(engine_context{where.get_executor(), &where, own});
     };
     if (made.make_journal)
         plan.make_journal = checked([make = std::move(made.make_journal), own](net::loop& where) {
-            return make(engine_place{where.get_executor(), &where, own});
+            return make(engine_context{where.get_executor(), &where, own});
         });
     return plan;
 }

@@ -143,7 +143,7 @@ TEST_P(Facade, SeveralKeysAreHeldTogetherOrNotAtAll) {
     EXPECT_EQ(all->release(), release_outcome::released);
     waiter.join();
     ASSERT_TRUE(next);
-    EXPECT_TRUE(next->trusted());
+    EXPECT_TRUE(next->valid());
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Facade, ::testing::ValuesIn(kinds()),

@@ -176,10 +176,10 @@ engine_plan plan_postgresql(const base::store_url& url) {
     take_notify(settings, query);
     query.finish();
     plan.connects_by = connects_by(settings.servers);
-    plan.make = [settings](const engine_place& where) {
+    plan.make = [settings](const engine_context& where) {
         return postgresql::make_postgresql_store(*where.loop, lent(settings, where.connections));
     };
-    plan.make_journal = [settings](const engine_place& where) {
+    plan.make_journal = [settings](const engine_context& where) {
         return postgresql::make_postgresql_journal(*where.loop, lent(settings, where.connections));
     };
     return plan;

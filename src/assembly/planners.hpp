@@ -36,9 +36,9 @@ engine_plan plan_by(std::string_view url) {
     auto made = Plan(parse_or_refuse(url));
     engine_plan plan{
         std::move(made.settings),
-        [make = std::move(made.make)](const engine_place& where) { return make(*where.loop); }};
+        [make = std::move(made.make)](const engine_context& where) { return make(*where.loop); }};
     if (made.make_journal)
-        plan.make_journal = [make = std::move(made.make_journal)](const engine_place& where) {
+        plan.make_journal = [make = std::move(made.make_journal)](const engine_context& where) {
             return make(*where.loop);
         };
     return plan;

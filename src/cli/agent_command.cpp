@@ -214,7 +214,7 @@ using measure = std::function<runtime::store_maker(runtime::store_maker)>;
 
 open_options watched_by(const std::shared_ptr<metrics::instruments>& instruments) {
     open_options how;
-    how.watcher = warning_of_pushes(instruments->of_locks());
+    how.observer = warning_of_pushes(instruments->of_locks());
     return how;
 }
 
@@ -299,7 +299,7 @@ status run_agent(const globals& options, const agent_options& how) {
     check_journal(store, journal);
     agent::agent_parts parts;
     parts.core = core.get();
-    parts.records = core->records();
+    parts.records = core->run_journal();
     parts.guards = &guards;
     parts.configured = std::move(parsed.values);
     parts.file = parsed.file;
@@ -311,7 +311,7 @@ status run_agent(const globals& options, const agent_options& how) {
                     agent::absolute_url(journal.url.empty() ? store.url : journal.url)};
     parts.version = version_number();
     parts.log = log;
-    parts.watcher = instruments->of_runs();
+    parts.observer = instruments->of_runs();
     parts.address = api::address_of(api_settings);
     const auto second = open_second_core(options, plan.engine, around);
     auto& api_core = second ? *second : *core;
@@ -333,7 +333,7 @@ status run_agent(const globals& options, const agent_options& how) {
     };
     auto seen = std::make_shared<api::context>();
     seen->core = &api_core;
-    seen->records = api_core.records();
+    seen->records = api_core.run_journal();
     seen->instruments = instruments;
     seen->node_name = parts.configured.agent.name;
     seen->version = parts.version;

@@ -60,7 +60,7 @@ boost::asio::awaitable<client_result> one_client(locks& store, std::string key, 
     const lease_options options{.ttl = millis{30'000}};
     while (lease_clock::now() < until && taken.size() < samples_max) {
         const auto begun = lease_clock::now();
-        auto asking = store.async_claim_key(key, options);
+        auto asking = store.async_acquire_with_reason(key, options);
         auto answer = co_await std::move(asking);
         auto* const held = std::get_if<lease>(&answer);
         if (held == nullptr) {

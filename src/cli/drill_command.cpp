@@ -168,7 +168,7 @@ private:
         drain(holder);
         instant trusted{};
         for (const auto& one : report_.events.all())
-            if (one.who == holder.name() && one.what == "trusted_until")
+            if (one.who == holder.name() && one.what == "valid_until")
                 trusted = std::max(trusted, one.at);
         require(granted.token > report_.holder_token,
                 "the successor's token " + std::to_string(granted.token) +
@@ -227,7 +227,7 @@ private:
 std::string sentence_of(const drill_event& one) {
     if (one.what == "waiting") return "waits for the lock";
     if (one.what == "granted") return "acquires the lock";
-    if (one.what == "trusted_until") return "lease validity ends";
+    if (one.what == "valid_until") return "lease validity ends";
     if (one.what == "wrote") return "write accepted";
     if (one.what == "had_written") return "write from before the fault accepted";
     if (one.what == "refused") return "write rejected, highest token " + std::to_string(one.newest);
@@ -246,13 +246,13 @@ std::vector<drill_event> worth_telling(std::vector<drill_event> all) {
         const auto repeats = [&](const drill_event& other) {
             return other.who == all[i].who && other.what == all[i].what;
         };
-        const bool tedious = all[i].what == "wrote" || all[i].what == "trusted_until";
+        const bool tedious = all[i].what == "wrote" || all[i].what == "valid_until";
         const auto earlier =
             std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), repeats);
         const auto later =
             std::any_of(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), repeats);
         // What the successor trusts is never put to the test: it releases.
-        const bool beside_the_point = all[i].what == "trusted_until" && all[i].who == "successor";
+        const bool beside_the_point = all[i].what == "valid_until" && all[i].who == "successor";
         if ((!tedious || !earlier || !later) && !beside_the_point) told.push_back(all[i]);
     }
     return told;

@@ -59,7 +59,8 @@ status run_drill_worker(const drill_worker_options& what) {
     teller out;
     auto store = locks::open(what.store, {.owner = what.name});
     out.tell("waiting", 0, lease_clock::now());
-    auto tried = store.claim_key(what.key, {.ttl = what.ttl}, wait_policy{.wait = what.wait});
+    auto tried =
+        store.acquire_with_reason(what.key, {.ttl = what.ttl}, wait_policy{.wait = what.wait});
     auto* held = std::get_if<lease>(&tried);
     if (held == nullptr) {
         out.tell("busy", 0, lease_clock::now());
@@ -67,8 +68,8 @@ status run_drill_worker(const drill_worker_options& what) {
     }
     const auto token = held->token();
     out.tell("granted", number(token), lease_clock::now());
-    held->watch_deadline([&out, token](instant, instant trust_end) {
-        out.tell("trusted_until", number(token), trust_end);
+    held->watch_deadline([&out, token](instant, instant valid_until) {
+        out.tell("valid_until", number(token), valid_until);
     });
     const std::stop_callback noticing{held->stop_token(), [&out, token] {
                                           out.tell("noticed", number(token), lease_clock::now());

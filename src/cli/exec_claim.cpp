@@ -13,7 +13,8 @@ acquire_result<lease> exec_claim::ask(const wait_policy& waiting, std::stop_toke
     runtime::check_claim(*where, key_, options_, waiting);
     auto asking = [&]() -> async<runtime::claimed> {
         kept_ = where->claims()->new_claim();
-        auto claiming = runtime::engine::claim_key(where, key_, options_, waiting, stop, kept_);
+        auto claiming =
+            runtime::engine::acquire_with_reason(where, key_, options_, waiting, stop, kept_);
         co_return co_await std::move(claiming);
     };
     auto answer = home_.loop().wait_for(asking());

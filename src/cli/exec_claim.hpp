@@ -30,7 +30,9 @@ public:
 
     // Whether a grant marks an occurrence, which is to be withdrawn when it is known whether that
     // has run.
-    bool marks() const { return options_.occurrence && options_.mode == delivery::at_most_once; }
+    bool marks() const {
+        return options_.occurrence && options_.delivery == delivery::at_most_once;
+    }
     // The mark stays.
     void has_run() { options_.occurrence.reset(); }
     // Begins to give up what was not answered, if that has not been done; a drain waits for it.

@@ -93,7 +93,7 @@ public:
 std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& what) {
     if (what.no_journal) return nullptr;
     try {
-        auto records = core.records();
+        auto records = core.run_journal();
         if (!records) log(log_level::debug, "run not recorded: the store keeps no journal");
         if (!records || what.key.size() <= job_name_bytes_max) return records;
         log(log_level::warn, "run not recorded: the key is too long for the journal");
@@ -114,7 +114,7 @@ public:
           store_url_{choose_store(options).url},
           journal_url_{choose_journal(options).url},
           core_{open_core(options, {.owner = {},
-                                    .watcher = warning_of_pushes(std::make_shared<worried_log>())})
+                                    .observer = warning_of_pushes(std::make_shared<worried_log>())})
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
           claim_{*core_, what.key, how.lease},
@@ -289,7 +289,7 @@ private:
         start.node = start.owner.substr(0, start.owner.find(':'));
         if (held != nullptr) start.token = held->token();
         start.occurrence = plan_.lease.occurrence;
-        start.mode = plan_.lease.mode;
+        start.delivery = plan_.lease.delivery;
         start.trigger = "exec";
         start.past = inheritance::last_saved;
         start.silence_max = runs::run_silence_max;
@@ -333,11 +333,11 @@ private:
 
     run_end end_of(const ended& how, const lease* held) const {
         runs::circumstances under;
-        under.is_at_least_once = plan_.lease.mode == delivery::at_least_once;
+        under.is_at_least_once = plan_.lease.delivery == delivery::at_least_once;
         // It counts as done when the command says so by 0.
         under.failed = runs::failing::reopens;
         if (held != nullptr) {
-            under.trusted = held->trusted();
+            under.trusted = held->valid();
             under.loss = held->lost();
         }
         if (how.by_lease()) under.cause = runs::stop_cause::lost;
@@ -354,7 +354,7 @@ private:
     void open_socket(fence_token token, const beginning& begun) {
         agent::run_verbs verbs;
         if (journal_)
-            verbs.save = [session = session_](std::string text) {
+            verbs.save_checkpoint = [session = session_](std::string text) {
                 return runs::run_session::checkpoint(session, std::move(text));
             };
         verbs.check_fence = [store = core_->running()->shared_store()](
@@ -530,12 +530,12 @@ private:
         how.cause = exec::ending::deadline;
         if (!runtime::may_start(held, plan_.lease.ttl)) return how;
         held.watch_deadline([this, run = run_, ttl = plan_.lease.ttl, token = held.token()](
-                                instant stop_at, instant trust_end) {
+                                instant stop_at, instant valid_until) {
             // Lost: the store knows how long the key has no other holder.
-            if (run->is_running() && trust_end <= core_->loop().now())
+            if (run->is_running() && valid_until <= core_->loop().now())
                 stop_taken(token);
             else
-                run->on_deadline(stop_at, trust_end, ttl);
+                run->on_deadline(stop_at, valid_until, ttl);
         });
         return run_to_the_end(held.token(), begun);
     }
@@ -548,13 +548,13 @@ private:
         const auto how = run_while_trusted(held, begun);
         if (!how.started && how.by_lease()) return lost_before_the_start(std::move(held), how);
         if (!how.started) return stopped_before_the_start(std::move(held), how);
-        const bool lost = !held.trusted();
+        const bool lost = !held.valid();
         const auto why = held.lost();
         held.watch_deadline({});
         const auto released = let_go(held, end_of(how, &held));
         if (how.by_lease() && !session_->was_cancelled()) {
             log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
-                                      std::string{why ? name_of(*why) : "trust_ended"});
+                                      std::string{why ? name_of(*why) : "validity_ended"});
             return status::lost;
         }
         if (lost)
@@ -608,7 +608,7 @@ void add_exec(context& all) {
     one->add_option("--ttl", what->ttl, "lease duration; renewed while the command runs")
         ->type_name("DUR")
         ->capture_default_str();
-    one->add_option("--at-least", what->at_least, "minimum hold time, from the grant")
+    one->add_option("--at-least", what->min_hold, "minimum hold time, from the grant")
         ->type_name("DUR");
     one->add_flag("--hold", what->hold, "do not release, let the lease expire");
     one->add_option("--wait", what->wait,

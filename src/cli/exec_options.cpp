@@ -22,9 +22,9 @@ std::string named_occurrence(std::string text) {
 exec_plan plan_of(const exec_options& what) {
     exec_plan made;
     made.lease.ttl = duration_option("--ttl", what.ttl);
-    made.lease.at_least = duration_option("--at-least", what.at_least);
+    made.lease.min_hold = duration_option("--at-least", what.min_hold);
     made.lease.grace = duration_option("--grace", what.grace);
-    made.lease.hold = what.hold;
+    made.lease.hold_until_expiry = what.hold_until_expiry;
     if (!what.occurrence.empty()) {
         const auto when = time::parse_rfc3339(what.occurrence);
         if (when.has_error())
@@ -40,7 +40,7 @@ exec_plan plan_of(const exec_options& what) {
     if (what.at_least_once) {
         if (!made.lease.occurrence)
             throw CLI::ValidationError{"--at-least-once", "goes with --occurrence"};
-        made.lease.mode = delivery::at_least_once;
+        made.lease.delivery = delivery::at_least_once;
     }
     if (what.slots && made.lease.occurrence)
         throw CLI::ValidationError{"--slots", "goes without --occurrence: each slot would run it"};

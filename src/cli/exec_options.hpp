@@ -22,7 +22,7 @@ struct exec_options {
     std::string timeout;  // empty: none
     std::optional<int> skip_status;
     std::optional<std::uint32_t> slots;  // nothing: the key itself
-    bool hold = false;
+    bool hold_until_expiry = false;
     bool at_least_once = false;
     bool no_journal = false;
 };

@@ -48,9 +48,9 @@ void exec_run::on_signal(int signal) {
     }
 }
 
-void exec_run::on_deadline(instant stop_at, instant trust_end, millis ttl) {
+void exec_run::on_deadline(instant stop_at, instant valid_until, millis ttl) {
     of_lease_.stop_at = stop_at;
-    of_lease_.kill_at = trust_end - std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
+    of_lease_.kill_at = valid_until - std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
     const auto until = bounds();
     if (spawned_) child_.extend(until.stop_at, until.kill_at);
 }

@@ -46,7 +46,7 @@ public:
     // What pawl is told is passed on to the command, or ends the wait for the key.
     void on_signal(int signal);
     // The end of the lease has moved.
-    void on_deadline(instant stop_at, instant trust_end, millis ttl);
+    void on_deadline(instant stop_at, instant valid_until, millis ttl);
     void stop(millis grace) { child_.stop(grace); }
     bool is_running() const noexcept { return spawned_; }
     // Once, and only a command that runs.

@@ -196,7 +196,7 @@ api::shared_context store_client::context() {
     if (!judging_) judging_ = open_core(options_);
     auto around = std::make_shared<api::context>();
     around->core = judging_.get();
-    around->records = judging_->records();
+    around->records = judging_->run_journal();
     if (!around->records) throw journal_missing();
     return around;
 }

@@ -14,8 +14,8 @@ namespace {
 lease_options lease_of(const job_settings& job) {
     lease_options options;
     options.ttl = job.ttl;
-    options.at_least = job.min_hold;
-    options.hold = job.hold_until_expiry;
+    options.min_hold = job.min_hold;
+    options.hold_until_expiry = job.hold_until_expiry;
     options.grace = job.grace;
     options.renew_fraction = job.renew_fraction;
     if (job.renew_fraction >= 1.0 / 3) options.retry_period = millis{1};

@@ -82,9 +82,10 @@ job_terms::job_terms(const job_entry& job)
       enabled{flag_in(definition, "enabled", true)},
       arguments{arguments_in(definition)},
       remembers{text_in(definition, name_in(definition, "delivery", "occurrence")) != "off"},
-      hold{flag_in(definition, name_in(definition, "hold_until_expiry", "hold"), false)},
+      hold_until_expiry{
+          flag_in(definition, name_in(definition, "hold_until_expiry", "hold"), false)},
       ttl{duration_in(definition, "ttl", millis{30'000})},
-      at_least{duration_in(definition, name_in(definition, "min_hold", "at_least"), millis{0})},
+      min_hold{duration_in(definition, name_in(definition, "min_hold", "at_least"), millis{0})},
       jitter{duration_in(definition, "jitter", millis{0})} {
     if (enabled) rule = rule_of(job, definition);
 }

@@ -39,9 +39,9 @@ struct job_terms {
     std::optional<schedule::occurrence_rule> rule{};
     base::argument_rule arguments{};  // that people may add
     bool remembers = true;            // occurrence is not off
-    bool hold = false;
+    bool hold_until_expiry = false;
     millis ttl{30'000};
-    millis at_least{0};
+    millis min_hold{0};
     millis jitter{0};
 };
 

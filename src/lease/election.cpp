@@ -16,7 +16,7 @@ std::optional<std::string> leadership_fault(const lease_options& options) {
                "leave it out, or take locks::run for a job that runs once";
     if (options.renew == renewal_mode::manual)
         return "renewal_mode::manual renews nothing while the body works: leave it at automatic";
-    if (options.again == reentrancy::instance)
+    if (options.reentrancy == reentrancy::instance)
         return "reentrancy::instance would let two bodies of this process share one lease: leave "
                "it at none";
     return std::nullopt;

@@ -123,7 +123,7 @@ TEST(Election, WhatMakesNoSenseForALeaderIsExplained) {
         leadership_fault({.ttl = 15s, .occurrence = occurrence{1}})->starts_with("occurrence"));
     EXPECT_TRUE(leadership_fault({.ttl = 15s, .renew = renewal_mode::manual})
                     ->starts_with("renewal_mode::manual"));
-    EXPECT_TRUE(leadership_fault({.ttl = 15s, .again = reentrancy::instance})
+    EXPECT_TRUE(leadership_fault({.ttl = 15s, .reentrancy = reentrancy::instance})
                     ->starts_with("reentrancy::instance"));
 }
 

@@ -12,9 +12,9 @@ constexpr int unanswered_max = 8;
 
 heartbeat::heartbeat(const renewal_timing& how, instant claimed, instant first_claimed,
                      double uniform)
-    : how_{how}, first_claimed_{first_claimed}, trust_end_{claimed + how.trust} {
+    : how_{how}, first_claimed_{first_claimed}, valid_until_{claimed + how.trust} {
     if (how_.max_lifetime.count() > 0)
-        trust_end_ = std::min(trust_end_, first_claimed_ + how_.max_lifetime);
+        valid_until_ = std::min(valid_until_, first_claimed_ + how_.max_lifetime);
     renew_at_ = jittered(claimed, how_.renew_after, uniform);
 }
 
@@ -25,22 +25,22 @@ instant heartbeat::jittered(instant from, nanos after, double uniform) const {
 
 loss heartbeat::why(instant now) const {
     if (taken_) return loss::taken;
-    if (now < trust_end_) return loss::none;
+    if (now < valid_until_) return loss::none;
     const bool old_age =
-        how_.max_lifetime.count() > 0 && trust_end_ >= first_claimed_ + how_.max_lifetime;
-    return old_age ? loss::lifetime_ended : loss::trust_ended;
+        how_.max_lifetime.count() > 0 && valid_until_ >= first_claimed_ + how_.max_lifetime;
+    return old_age ? loss::lifetime_ended : loss::validity_ended;
 }
 
 // Once trust reaches to the end of the lifetime there is nothing left to win.
 bool heartbeat::renewal_helps() const {
     if (how_.renew == renewal_mode::manual || unanswered_ >= unanswered_max) return false;
-    return how_.max_lifetime.count() == 0 || trust_end_ < first_claimed_ + how_.max_lifetime;
+    return how_.max_lifetime.count() == 0 || valid_until_ < first_claimed_ + how_.max_lifetime;
 }
 
 heartbeat::step heartbeat::next(instant now) const {
-    if (!trusted(now)) return {act::lose, now};
+    if (!valid(now)) return {act::lose, now};
     if (!stop_told_ && now >= stop_at()) return {act::stop, now};
-    auto until = stop_told_ ? trust_end_ : std::min(stop_at(), trust_end_);
+    auto until = stop_told_ ? valid_until_ : std::min(stop_at(), valid_until_);
     // A job that has been told to stop still needs the key while it does: renewal goes on.
     if (renewal_helps()) {
         if (now >= renew_at_) return {act::renew, now};
@@ -68,10 +68,10 @@ void heartbeat::renewal_answered(instant sent, renewal answer, instant now, doub
     }
     failures_ = 0;
     // Trust that has ended never comes back, however good the late news.
-    if (now >= trust_end_) return;
+    if (now >= valid_until_) return;
     auto end = sent + how_.trust;
     if (how_.max_lifetime.count() > 0) end = std::min(end, first_claimed_ + how_.max_lifetime);
-    trust_end_ = std::max(trust_end_, end);
+    valid_until_ = std::max(valid_until_, end);
     renew_at_ = jittered(sent, how_.renew_after, uniform);
 }
 

@@ -13,9 +13,9 @@ namespace pawl::leasing {
 // Why a lease is no longer believed in.
 enum class loss {
     none,
-    taken,          // the store said so: expired there, taken, or force-released
-    trust_ended,    // no renewal was answered in time
-    lifetime_ended  // max_lifetime has passed
+    taken,           // the store said so: expired there, taken, or force-released
+    validity_ended,  // no renewal was answered in time
+    lifetime_ended   // max_lifetime has passed
 };
 
 // Used by one thread at a time.
@@ -46,10 +46,10 @@ public:
     void renewal_answered(instant sent, renewal answer, instant now, double uniform);
     void stop_told() { stop_told_ = true; }
 
-    bool trusted(instant now) const { return why(now) == loss::none; }
+    bool valid(instant now) const { return why(now) == loss::none; }
     loss why(instant now) const;
-    instant trust_end() const { return trust_end_; }
-    instant stop_at() const { return trust_end_ - how_.stop_margin; }
+    instant valid_until() const { return valid_until_; }
+    instant stop_at() const { return valid_until_ - how_.stop_margin; }
     // Renewals in a row that had no answer; for people to read.
     int failures() const { return failures_; }
 
@@ -61,7 +61,7 @@ private:
     renewal_timing how_;
     instant first_claimed_;
     // State
-    instant trust_end_;
+    instant valid_until_;
     instant renew_at_;
     int failures_ = 0;
     int unanswered_ = 0;

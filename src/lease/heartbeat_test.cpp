@@ -21,26 +21,26 @@ heartbeat beating(const lease_options& options) {
 // Rule 8, with the default drift of 1/1000 and margin of ttl/50.
 TEST(Heartbeat, TrustsTheGrantFromWhenTheClaimWasSentLessDriftAndMargin) {
     const auto beat = beating(options_of(10s));
-    EXPECT_EQ(beat.trust_end(), start + 10s - 10ms - 200ms);
-    EXPECT_TRUE(beat.trusted(start + 9789ms));
-    EXPECT_FALSE(beat.trusted(start + 9790ms));
+    EXPECT_EQ(beat.valid_until(), start + 10s - 10ms - 200ms);
+    EXPECT_TRUE(beat.valid(start + 9789ms));
+    EXPECT_FALSE(beat.valid(start + 9790ms));
 }
 
 TEST(Heartbeat, ShortLeasesKeepFiveMillisecondsOfMargin) {
-    EXPECT_EQ(beating(options_of(100ms)).trust_end(), start + 100ms - 100us - 5ms);
+    EXPECT_EQ(beating(options_of(100ms)).valid_until(), start + 100ms - 100us - 5ms);
 }
 
 // Two renewals in a row may fail, and the third still comes in time (R101, P2).
 TEST(Heartbeat, LeavesAThirdAttemptAfterTwoThatFailed) {
     auto beat = beating(options_of(10s));
     int attempts = 0;
-    for (auto now = start; beat.trusted(now); now += 1ms) {
+    for (auto now = start; beat.valid(now); now += 1ms) {
         if (beat.next(now).what != act::renew) continue;
         beat.renewal_sent(now, even);
         ++attempts;
         if (attempts < 3) continue;
         beat.renewal_answered(now, renewal::renewed, now, even);
-        EXPECT_GT(beat.trust_end(), now + 9s);
+        EXPECT_GT(beat.valid_until(), now + 9s);
         return;
     }
     FAIL() << "only " << attempts << " attempts";
@@ -59,7 +59,7 @@ TEST(Heartbeat, SlowRenewalExtendsTrustOnlyFromWhenItWasSent) {
     auto beat = beating(options_of(10s));
     beat.renewal_sent(start + 3s, even);
     beat.renewal_answered(start + 3s, renewal::renewed, start + 9s, even);
-    EXPECT_EQ(beat.trust_end(), start + 3s + 9790ms);
+    EXPECT_EQ(beat.valid_until(), start + 3s + 9790ms);
 }
 
 TEST(Heartbeat, AnOlderAnswerNeverShortensTrust) {
@@ -68,7 +68,7 @@ TEST(Heartbeat, AnOlderAnswerNeverShortensTrust) {
     beat.renewal_sent(start + 4s, even);
     beat.renewal_answered(start + 4s, renewal::renewed, start + 5s, even);
     beat.renewal_answered(start + 3s, renewal::renewed, start + 6s, even);
-    EXPECT_EQ(beat.trust_end(), start + 4s + 9790ms);
+    EXPECT_EQ(beat.valid_until(), start + 4s + 9790ms);
 }
 
 TEST(Heartbeat, LostStopsAtOnce) {
@@ -85,16 +85,16 @@ TEST(Heartbeat, UnknownLetsTrustRunOn) {
     beat.renewal_sent(start + 3s, even);
     beat.renewal_answered(start + 3s, renewal::unknown, start + 5s, even);
     EXPECT_EQ(beat.failures(), 1);
-    EXPECT_TRUE(beat.trusted(start + 9789ms));
+    EXPECT_TRUE(beat.valid(start + 9789ms));
     EXPECT_EQ(beat.next(start + 9790ms).what, act::lose);
-    EXPECT_EQ(beat.why(start + 9790ms), loss::trust_ended);
+    EXPECT_EQ(beat.why(start + 9790ms), loss::validity_ended);
 }
 
 TEST(Heartbeat, ALateRenewedDoesNotUnLose) {
     auto beat = beating(options_of(10s));
     beat.renewal_sent(start + 9s, even);
     beat.renewal_answered(start + 9s, renewal::renewed, start + 9800ms, even);
-    EXPECT_FALSE(beat.trusted(start + 9800ms));
+    EXPECT_FALSE(beat.valid(start + 9800ms));
     EXPECT_EQ(beat.next(start + 9800ms).what, act::lose);
 }
 
@@ -126,12 +126,12 @@ TEST(Heartbeat, TellsToStopAGraceBeforeTrustEndsAndGoesOnRenewing) {
     EXPECT_EQ(beat.next(stop).what, act::renew);
     beat.renewal_sent(stop, even);
     beat.renewal_answered(stop, renewal::renewed, stop + 1ms, even);
-    EXPECT_TRUE(beat.trusted(stop + 9s));
+    EXPECT_TRUE(beat.valid(stop + 9s));
 }
 
 TEST(Heartbeat, TheStopMarginIsAtMostAThirdOfTheTtl) {
     const heartbeat beat{renewal_timing_of({.ttl = 3s, .grace = 1h}), start, even};
-    EXPECT_EQ(beat.trust_end() - beat.stop_at(), 1s);
+    EXPECT_EQ(beat.valid_until() - beat.stop_at(), 1s);
 }
 
 TEST(Heartbeat, AFailureIsForgottenAfterASuccess) {
@@ -143,7 +143,7 @@ TEST(Heartbeat, AFailureIsForgottenAfterASuccess) {
         beat.renewal_answered(sent, renewal::renewed, sent, even);
         EXPECT_EQ(beat.failures(), 0);
     }
-    EXPECT_TRUE(beat.trusted(start + 17s));
+    EXPECT_TRUE(beat.valid(start + 17s));
 }
 
 // A hung job whose heartbeat goes on would keep its key for ever.
@@ -151,7 +151,7 @@ TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenTrust) {
     auto beat = beating({.ttl = 10s, .grace = 1s, .max_lifetime = 25s});
     auto now = start;
     instant last_sent{};
-    for (; beat.trusted(now); now += 10ms) {
+    for (; beat.valid(now); now += 10ms) {
         const auto step = beat.next(now);
         if (step.what == act::stop) beat.stop_told();
         if (step.what != act::renew) continue;
@@ -160,7 +160,7 @@ TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenTrust) {
         beat.renewal_answered(now, renewal::renewed, now, even);
     }
     // Less drift and margin, as for the ttl: the store ends the lifetime by its own clock.
-    EXPECT_EQ(beat.trust_end(), start + 25s - 25ms - 200ms);
+    EXPECT_EQ(beat.valid_until(), start + 25s - 25ms - 200ms);
     EXPECT_LT(last_sent, start + 20s);
     EXPECT_EQ(beat.why(now), loss::lifetime_ended);
 }
@@ -172,7 +172,7 @@ TEST(Heartbeat, MaxLifetimeIsCountedFromTheFirstRequestOfARepeatedClaim) {
     heartbeat beat{how, start + 3s, start, even};
     beat.renewal_sent(start + 6s, even);
     beat.renewal_answered(start + 6s, renewal::renewed, start + 6s, even);
-    EXPECT_EQ(beat.trust_end(), start + 12s - 12ms - 200ms);
+    EXPECT_EQ(beat.valid_until(), start + 12s - 12ms - 200ms);
 }
 
 TEST(Heartbeat, ManualRenewalIsNeverAsked) {
@@ -204,8 +204,8 @@ TEST(Heartbeat, ReproducesTheTimelinesOfTheRedisDecisionRecord) {
     beat.renewal_answered(start + 3min, renewal::renewed, start + 3min, even);
     EXPECT_EQ(beat.next(start + 3min).until, start + 6min);
     // The store lets go at 13:00, ten minutes after the last renewal; trust ends before that.
-    EXPECT_LT(beat.trust_end(), start + 13min);
-    EXPECT_GT(beat.trust_end(), start + 12min + 45s);
+    EXPECT_LT(beat.valid_until(), start + 13min);
+    EXPECT_GT(beat.valid_until(), start + 12min + 45s);
 }
 
 }  // namespace

@@ -45,12 +45,12 @@ std::optional<std::string> ranges_fault(const lease_options& o) {
 }
 
 std::optional<std::string> choices_fault(const lease_options& o) {
-    if (auto bad = choice_fault("mode", o.mode, delivery::off)) return bad;
+    if (auto bad = choice_fault("delivery", o.delivery, delivery::off)) return bad;
     if (auto bad = choice_fault("renew", o.renew, renewal_mode::manual)) return bad;
     if (auto bad = choice_fault("if_expired", o.if_expired, expired_renewal::extend_if_unclaimed))
         return bad;
-    if (auto bad = choice_fault("again", o.again, reentrancy::instance)) return bad;
-    if (auto bad = choice_fault("tokens", o.tokens, fencing::required)) return bad;
+    if (auto bad = choice_fault("reentrancy", o.reentrancy, reentrancy::instance)) return bad;
+    if (auto bad = choice_fault("fencing", o.fencing, fencing::required)) return bad;
     return choice_fault("on_store_down", o.on_store_down, store_down::retry);
 }
 
@@ -107,13 +107,14 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
 }
 
 std::optional<std::string> ending_fault(const lease_options& o) {
-    if (o.at_least.count() < 0 || o.at_least > ttl_max)
-        return "at_least " + format_duration(o.at_least) + " is not between 0 and " +
+    if (o.min_hold.count() < 0 || o.min_hold > ttl_max)
+        return "min_hold " + format_duration(o.min_hold) + " is not between 0 and " +
                format_duration(ttl_max);
-    if (o.hold && o.at_least > o.ttl)
-        return "at_least " + format_duration(o.at_least) + " is longer than the ttl of " +
+    if (o.hold_until_expiry && o.min_hold > o.ttl)
+        return "min_hold " + format_duration(o.min_hold) + " is longer than the ttl of " +
                format_duration(o.ttl) +
-               ", but with hold the lease ends when its ttl does: raise the ttl, or drop hold";
+               ", but with hold_until_expiry the lease ends when its ttl does: raise the ttl, or "
+               "drop hold_until_expiry";
     if (o.max_lifetime.count() > 0 && o.max_lifetime < o.ttl)
         return "max_lifetime " + format_duration(o.max_lifetime) + " is shorter than the ttl of " +
                format_duration(o.ttl) + ": a lease lives for its ttl at least";
@@ -135,7 +136,7 @@ std::optional<std::string> trust_fault(const lease_options& o) {
 
 std::optional<std::string> safety_fault(const lease_options& o, const store_traits& traits,
                                         safety_class safety) {
-    const bool strict = safety == safety_class::correctness || o.tokens == fencing::required;
+    const bool strict = safety == safety_class::correctness || o.fencing == fencing::required;
     if (strict && !traits.strict_fencing)
         return "tokens of this store may fall after a loss of its data, and fencing is required: "
                "set quarantine=DUR in the store's URL (sqlite: drop synchronous=normal), or take a "
@@ -143,12 +144,13 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
     if (safety == safety_class::correctness && o.if_expired == expired_renewal::extend_if_unclaimed)
         return "if_expired = extend_if_unclaimed continues an expired lease, which "
                "safety=correctness rejects; expected lose";
-    if (o.occurrence && o.mode == delivery::off)
-        return "mode off remembers no occurrence: leave the occurrence out, or take at_most_once";
+    if (o.occurrence && o.delivery == delivery::off)
+        return "delivery off remembers no occurrence: leave the occurrence out, or take "
+               "at_most_once";
     if (o.occurrence && (number(*o.occurrence) < 0 || *o.occurrence > occurrence_max))
         return "occurrence " + std::to_string(number(*o.occurrence)) +
                " lies outside the years 1970 to 9999: give Unix milliseconds";
-    if (o.occurrence && o.again == reentrancy::instance)
+    if (o.occurrence && o.reentrancy == reentrancy::instance)
         return "reentrancy::instance shares a lease that was claimed for another occurrence, or "
                "for "
                "none: leave one of the two out";

@@ -20,7 +20,7 @@ std::string fault(const lease_options& options, safety_class safety = safety_cla
 
 TEST(Options, AnOrdinaryLeaseHasNothingWrong) {
     EXPECT_EQ(fault({.ttl = 30s}), "");
-    EXPECT_EQ(fault({.ttl = 30s, .at_least = 5min}), "");
+    EXPECT_EQ(fault({.ttl = 30s, .min_hold = 5min}), "");
     EXPECT_EQ(fault({.ttl = 10ms}), "");
 }
 
@@ -46,8 +46,9 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
                 HasSubstr("after it stops being valid"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_jitter = 0.9}), HasSubstr("renew_jitter 0.9"));
     EXPECT_THAT(fault({.ttl = 30s, .retry_period = 30s}), HasSubstr("retry_period 30s"));
-    EXPECT_THAT(fault({.ttl = 30s, .at_least = 31s, .hold = true}), HasSubstr("drop hold"));
-    EXPECT_THAT(fault({.ttl = 30s, .at_least = -1s}), HasSubstr("at_least"));
+    EXPECT_THAT(fault({.ttl = 30s, .min_hold = 31s, .hold_until_expiry = true}),
+                HasSubstr("drop hold"));
+    EXPECT_THAT(fault({.ttl = 30s, .min_hold = -1s}), HasSubstr("min_hold"));
     EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = 10s}), HasSubstr("max_lifetime 10s"));
     EXPECT_THAT(fault({.ttl = 30s, .drift = 0.5}), HasSubstr("drift 0.5"));
     EXPECT_THAT(fault({.ttl = 30s, .margin = 30s}), HasSubstr("margin 30s"));
@@ -60,8 +61,8 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
         EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{far}}),
                     HasSubstr("occurrence " + std::to_string(far) + " lies outside"));
     EXPECT_EQ(fault({.ttl = 30s, .occurrence = occurrence_max}), "");
-    EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .mode = delivery::off}),
-                HasSubstr("mode off"));
+    EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .delivery = delivery::off}),
+                HasSubstr("delivery off"));
 }
 
 // As people write "no limit": nanoseconds would overflow.
@@ -82,8 +83,9 @@ TEST(Options, ADurationBeyondAnyClockIsRefused) {
 
 // The handle that is shared would be taken for a grant of the occurrence, which runs again later.
 TEST(Options, AnOccurrenceIsNotSharedByReentrancy) {
-    EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .again = reentrancy::instance}),
-                HasSubstr("another occurrence"));
+    EXPECT_THAT(
+        fault({.ttl = 30s, .occurrence = occurrence{1}, .reentrancy = reentrancy::instance}),
+        HasSubstr("another occurrence"));
 }
 
 // A cast makes one, as of a number that was read from a file.
@@ -93,11 +95,11 @@ TEST(Options, AValueOutsideItsEnumIsRefused) {
         options.*which = static_cast<std::decay_t<decltype(options.*which)>>(value);
         return fault(options);
     };
-    EXPECT_THAT(faulty(&lease_options::mode, 3), HasSubstr("mode 3 is no enumerator"));
+    EXPECT_THAT(faulty(&lease_options::delivery, 3), HasSubstr("delivery 3 is no enumerator"));
     EXPECT_THAT(faulty(&lease_options::renew, 2), HasSubstr("renew 2"));
     EXPECT_THAT(faulty(&lease_options::if_expired, -1), HasSubstr("if_expired -1"));
-    EXPECT_THAT(faulty(&lease_options::again, 2), HasSubstr("again 2"));
-    EXPECT_THAT(faulty(&lease_options::tokens, 2), HasSubstr("tokens 2"));
+    EXPECT_THAT(faulty(&lease_options::reentrancy, 2), HasSubstr("reentrancy 2"));
+    EXPECT_THAT(faulty(&lease_options::fencing, 2), HasSubstr("fencing 2"));
     EXPECT_THAT(faulty(&lease_options::on_store_down, 2), HasSubstr("on_store_down 2"));
     EXPECT_EQ(faulty(&lease_options::on_store_down, 1), "");
 }
@@ -119,7 +121,7 @@ TEST(Options, RespectTheStoresFloorAndStep) {
 
 TEST(Options, CorrectnessRefusesWhatWouldWeakenIt) {
     EXPECT_THAT(fault({.ttl = 30s}, safety_class::correctness), HasSubstr("quarantine=DUR"));
-    EXPECT_THAT(fault({.ttl = 30s, .tokens = fencing::required}), HasSubstr("strict fencing"));
+    EXPECT_THAT(fault({.ttl = 30s, .fencing = fencing::required}), HasSubstr("strict fencing"));
     EXPECT_THAT(fault({.ttl = 30s, .if_expired = expired_renewal::extend_if_unclaimed},
                       safety_class::correctness, {.strict_fencing = true}),
                 HasSubstr("extend_if_unclaimed"));

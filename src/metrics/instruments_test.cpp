@@ -44,7 +44,8 @@ TEST(Instruments, WhatHasFixedLabelsIsThereFromTheStart) {
           "pawl_lock_acquire_total{outcome=\"error\"}", "pawl_lock_wait_seconds_count",
           "pawl_lock_hold_seconds_count", "pawl_lock_renew_total{outcome=\"renewed\"}",
           "pawl_lock_renew_total{outcome=\"lost\"}", "pawl_lock_renew_total{outcome=\"unknown\"}",
-          "pawl_lock_lost_total{reason=\"taken\"}", "pawl_lock_lost_total{reason=\"trust_ended\"}",
+          "pawl_lock_lost_total{reason=\"taken\"}",
+          "pawl_lock_lost_total{reason=\"validity_ended\"}",
           "pawl_lock_lost_total{reason=\"lifetime_ended\"}", "pawl_lock_forced_release_total",
           "pawl_locks_held", "pawl_store_operation_seconds_count{operation=\"acquire\"}",
           "pawl_store_failures_total{operation=\"renew\",reason=\"unreachable\"}",
@@ -156,12 +157,12 @@ TEST(Instruments, AStoreThatIsMeasuredTellsOfWhatACoreDoesWithIt) {
     store_settings settings;
     settings.name_space = "instruments-core";
     open_options options;
-    options.watcher = all->of_locks();
+    options.observer = all->of_locks();
     runtime::core core{all->measuring([&](net::loop& where) {
                            return memory::make_memory_store(where, settings);
                        }),
                        settings, std::move(options)};
-    auto claiming = runtime::engine::claim_key(core.running(), "k", {.ttl = 10s}, {}, {});
+    auto claiming = runtime::engine::acquire_with_reason(core.running(), "k", {.ttl = 10s}, {}, {});
     const auto claimed = core.loop().wait_for(std::move(claiming));
     ASSERT_TRUE(claimed.has_value());
     EXPECT_TRUE(all->store_is_up());

@@ -89,7 +89,7 @@ metrics_registry::metrics_registry(const build_facts& facts) {
                        .Name("pawl_lock_lost_total")
                        .Help("Leases lost by reason.")
                        .Register(registry_);
-    for (const auto why : {loss_reason::taken, loss_reason::trust_ended,
+    for (const auto why : {loss_reason::taken, loss_reason::validity_ended,
                            loss_reason::lifetime_ended, loss_reason::closed})
         losses_[place_of(why)] = &losses.Add({{"reason", std::string{pawl::name_of(why)}}});
     renewal_failures_ = add_counter("pawl_lock_renew_trouble_total",

@@ -29,7 +29,7 @@ TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
     counted.renewed(renewal::lost);
     counted.renewed(renewal::unknown);
     counted.lost(loss_reason::taken);
-    counted.lost(loss_reason::trust_ended);
+    counted.lost(loss_reason::validity_ended);
     counted.refused("r");
     counted.forced_release();
     counted.failed_open("a");

@@ -75,7 +75,7 @@ public:
         counted_->run_skipped(job);
     }
     void on_fail_open(const std::string& job) override { counted_->failed_open(job); }
-    void on_orphan_taken(const std::string&) override { counted_->orphan_taken(); }
+    void on_orphan_resumed(const std::string&) override { counted_->orphan_taken(); }
     void on_stale_runs(std::size_t how_many) override {
         counted_->stale_runs(how_many, lease_clock::now());
     }

@@ -28,7 +28,7 @@ struct watched {
     world one;
     std::shared_ptr<metrics_registry> counted = std::make_shared<metrics_registry>(build_facts{});
 
-    locks open() { return one.open({.watcher = make_lock_watcher(counted)}); }
+    locks open() { return one.open({.observer = make_lock_watcher(counted)}); }
     std::string page() const {
         return prometheus::TextSerializer{}.Serialize(counted->collect(instant{}));
     }
@@ -131,7 +131,7 @@ TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseTrustEnded) {
     ASSERT_TRUE(lease);
     all.one.faults->fail_all = errc::outcome_unknown;
     while (!lease->lost()) std::this_thread::yield();
-    while (all["pawl_lock_lost_total{reason=\"trust_ended\"}"] == 0) std::this_thread::yield();
+    while (all["pawl_lock_lost_total{reason=\"validity_ended\"}"] == 0) std::this_thread::yield();
     EXPECT_EQ(all["pawl_lock_lost_total{reason=\"taken\"}"], 0);
     EXPECT_EQ(all["pawl_locks_held"], 0);
 }
@@ -145,7 +145,7 @@ TEST(RunWatcher, EveryEventHasItsSeries) {
     runs->on_run_ended("a", run_status::timed_out, 2s);
     runs->on_skipped("a", occurrence{1}, schedule::skip_reason{});
     runs->on_fail_open("a");
-    runs->on_orphan_taken("a");
+    runs->on_orphan_resumed("a");
     runs->on_run_judged("a", run_status::lost);
     runs->on_stale_runs(0);
     runs->on_journal(false);

@@ -43,7 +43,7 @@ run_start start_of(const job& what, fence_token token, const std::string& owner)
     start.node = runtime::host_name();
     start.token = token;
     start.occurrence = what.lease.occurrence;
-    start.mode = what.lease.mode;
+    start.delivery = what.lease.delivery;
     start.trigger = "library";
     start.silence_max = runs::run_silence_max;
     return start;
@@ -134,7 +134,7 @@ public:
             thrown_ = std::current_exception();
         }
         stopped_ = order.stop.stop_requested();
-        kept_ = held_.trusted();
+        kept_ = held_.valid();
         // Whoever is told to stop returns as those do who have done all.
         was_.succeeded = !thrown_ && !stopped_;
     }
@@ -201,8 +201,10 @@ private:
         order.attempt = begun.attempt;
         order.last_checkpoint = begun.checkpoint;
         if (written_)
-            order.save = [way = home_.home(), session = std::weak_ptr{written_}](
-                             std::string_view text) { return save(*way, session, text); };
+            order.save_checkpoint = [way = home_.home(),
+                                     session = std::weak_ptr{written_}](std::string_view text) {
+                return save(*way, session, text);
+            };
         return order;
     }
 
@@ -211,7 +213,7 @@ private:
         was.reason = runtime::reason_of(thrown_);
         runs::circumstances under;
         under.is_at_least_once =
-            start_.mode == delivery::at_least_once && start_.occurrence.has_value();
+            start_.delivery == delivery::at_least_once && start_.occurrence.has_value();
         under.failed = runs::failing::reopens;
         under.trusted = kept_ || !was.started;
         under.loss = held_.lost();
@@ -246,8 +248,8 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
                                  std::stop_token gone) {
     const runtime::core::activity going_on{home};
     const runtime::stops told{std::move(stop), std::move(gone), home.closing()};
-    auto claiming = runtime::engine::claim_key(home.running(), what.name, what.lease, what.waiting,
-                                               told.token());
+    auto claiming = runtime::engine::acquire_with_reason(home.running(), what.name, what.lease,
+                                                         what.waiting, told.token());
     auto answer = co_await std::move(claiming);
     auto& tried = answer.value();
     if (const auto* done = std::get_if<already_done>(&tried)) {
@@ -311,19 +313,19 @@ awaitable<run_outcome> run_on_loop(std::shared_ptr<runtime::link> way, runtime::
 }  // namespace
 
 bool run::checkpoint(std::string_view text) const {
-    if (!save)
+    if (!save_checkpoint)
         throw option_error{"the run of '" + key +
                            "' has no journal to keep a checkpoint: open the locks with one"};
     if (text.size() > checkpoint_bytes_max)
         throw option_error{"a checkpoint of " + std::to_string(text.size()) +
                            " bytes: there is room for " + std::to_string(checkpoint_bytes_max)};
-    return save(text);
+    return save_checkpoint(text);
 }
 
 run_outcome locks::run(const job& what, std::stop_token stop) {
     const runtime::blocking_call on{core_.get()};
     check_body(what);
-    auto tried = claim_key(what.name, what.lease, what.waiting, stop);
+    auto tried = acquire_with_reason(what.name, what.lease, what.waiting, stop);
     if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
     if (const auto* done = std::get_if<already_done>(&tried))
         return on->loop().wait_for(settle_done(*on, what, *done));

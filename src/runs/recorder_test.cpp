@@ -48,7 +48,7 @@ struct recorder_world {
         run_start start{"run-" + std::to_string(token), "report", "job/report"};
         start.token = fence_token{token};
         start.occurrence = occurrence{1};
-        start.mode = delivery::at_least_once;
+        start.delivery = delivery::at_least_once;
         start.trigger = "schedule";
         return start;
     }

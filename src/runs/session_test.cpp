@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 constexpr occurrence due{1'700'000'000'000};
 constexpr lease_options again{
-    .ttl = 10s, .occurrence = due, .mode = delivery::at_least_once, .grace = 0ms};
+    .ttl = 10s, .occurrence = due, .delivery = delivery::at_least_once, .grace = 0ms};
 
 TEST(WrittenRun, ARunIsWrittenDownWithItsTokenAndItsEnd) {
     journal_world one;
@@ -306,7 +306,7 @@ TEST(WrittenRun, AJournalThatCannotBeOpenedStopsNoRunAndIsTold) {
         [](net::loop&) -> std::shared_ptr<journal> {
             throw store_error{failure{errc::denied, "the journal's file is another's"}};
         },
-        {.watcher = hears});
+        {.observer = hears});
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [](const run&) {}};
     EXPECT_EQ(a.run(nightly), run_outcome::ran);
     EXPECT_THAT(hears->told, testing::HasSubstr("journal: "));
@@ -364,8 +364,8 @@ TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
     EXPECT_FALSE(ran);
     one.faults->renewals_to_fail = 0;
     EXPECT_TRUE(a.drain(10s));
-    EXPECT_TRUE(
-        std::holds_alternative<already_done>(b.claim_key("j", brief, wait_policy{.wait = 5s})));
+    EXPECT_TRUE(std::holds_alternative<already_done>(
+        b.acquire_with_reason("j", brief, wait_policy{.wait = 5s})));
 }
 
 TEST(WrittenRun, TheCoroutineWritesTheSame) {

@@ -7,7 +7,7 @@ silence_result judge_silence(const run_record& run, const std::optional<record>&
     const bool held = lease && lease->remaining.count() > 0 && lease->holder == run.token &&
                       number(run.token) != 0;
     if (held) return told;
-    bool again = run.mode == delivery::at_least_once && run.occurrence.has_value();
+    bool again = run.delivery == delivery::at_least_once && run.occurrence.has_value();
     told.what = silence::over;
     told.how.reason = "its node " + run.node + " became unresponsive";
     const auto done = lease ? lease->last_done : std::nullopt;

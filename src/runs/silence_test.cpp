@@ -16,7 +16,7 @@ run_record silent_run(delivery mode) {
     run.node = "node-a";
     run.token = fence_token{7};
     run.occurrence = due;
-    run.mode = mode;
+    run.delivery = mode;
     return run;
 }
 

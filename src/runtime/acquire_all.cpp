@@ -25,7 +25,7 @@ std::vector<std::string> checked(const engine& where, std::vector<std::string> k
                            "'; expected 1 to " + std::to_string(lease_set_max)};
     if (options.occurrence)
         throw option_error{"several keys take no occurrence: it belongs to one key"};
-    if (options.again != reentrancy::none)
+    if (options.reentrancy != reentrancy::none)
         throw option_error{"several keys take no reentrancy: each must be held by this call alone"};
     for (const auto& key : keys) runtime::check_claim(where, key, options, {.wait = wait});
     std::ranges::sort(keys);
@@ -47,7 +47,8 @@ async<grants_in_transit> acquire_each(std::shared_ptr<engine> where,
     for (const auto& key : keys) {
         const wait_policy how_long{.wait = left_until(until, where->now())};
         auto wanted = key;
-        auto claiming = engine::claim_key(where, std::move(wanted), options, how_long, stop);
+        auto claiming =
+            engine::acquire_with_reason(where, std::move(wanted), options, how_long, stop);
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) co_return answer.error();
         auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&*answer);
@@ -70,7 +71,7 @@ async<grants_in_transit> acquire_together(std::shared_ptr<engine> where,
         if (all.has_error()) co_return std::move(all).error();
         if (all->empty() && whom.was_closed()) co_return net::locks_closed();
         if (all->empty()) co_return grants_in_transit{};
-        const bool usable = all->trusted(where->now());
+        const bool usable = all->valid(where->now());
         if (usable) co_return std::move(*all);
         if (where->now() >= until || told.token().stop_requested()) co_return grants_in_transit{};
     }

@@ -46,13 +46,13 @@ TEST(AcquireAll, HoldsAllKeysUnderTokensOfTheirOwn) {
     ASSERT_TRUE(all);
     ASSERT_EQ(all->size(), 3U);
     EXPECT_EQ(all->leases().front().key(), "a");
-    EXPECT_TRUE(all->trusted());
+    EXPECT_TRUE(all->valid());
     EXPECT_EQ(all->token("b"), b.inspect("b")->holder);
     EXPECT_THROW((void)all->token("d"), std::out_of_range);
     for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(refused(b.try_acquire(key, plain))) << key;
     EXPECT_EQ(all->release(), release_outcome::released);
     EXPECT_FALSE(*all);
-    EXPECT_FALSE(all->trusted());
+    EXPECT_FALSE(all->valid());
     EXPECT_TRUE(all->stop_token().stop_requested());
     EXPECT_THROW(all->release(), std::logic_error);
     EXPECT_TRUE(b.acquire_all({"a", "b", "c"}, plain));
@@ -64,8 +64,8 @@ TEST(AcquireAll, NothingIsHeldWhereOneIsBusy) {
     auto a = one.open(), b = one.open();
     const auto held = a.try_acquire("b", plain);
     ASSERT_TRUE(held);
-    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .at_least = 50s})));
-    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .at_least = 50s}, 20ms)));
+    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s})));
+    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s}, 20ms)));
     EXPECT_TRUE(b.drain(10s));
     EXPECT_TRUE(a.try_acquire("a", plain));
     EXPECT_TRUE(a.try_acquire("c", plain));
@@ -85,7 +85,7 @@ TEST(AcquireAll, WaitsForWhatIsBusyAndHoldsWhatItHas) {
     held->release();
     waiter.join();
     ASSERT_TRUE(all);
-    EXPECT_TRUE(all->trusted());
+    EXPECT_TRUE(all->valid());
 }
 
 TEST(AcquireAll, AWaitThatIsStoppedGivesBackWhatItHas) {
@@ -111,7 +111,7 @@ struct loss_latch : observer {
 TEST(AcquireAll, WhatIsLostOnTheWayIsAcquiredAgain) {
     world one;
     const auto watcher = std::make_shared<loss_latch>();
-    auto a = one.open(), b = one.open({.watcher = watcher});
+    auto a = one.open(), b = one.open({.observer = watcher});
     auto held = a.try_acquire("b", plain);
     ASSERT_TRUE(held);
     std::optional<lease_set> all;
@@ -123,7 +123,7 @@ TEST(AcquireAll, WhatIsLostOnTheWayIsAcquiredAgain) {
     held->release();
     waiter.join();
     ASSERT_TRUE(all);
-    EXPECT_TRUE(all->trusted());
+    EXPECT_TRUE(all->valid());
     EXPECT_GT(number(all->token("a")), number(first));
 }
 
@@ -159,7 +159,7 @@ TEST(AcquireAll, OneThatIsLostEndsTheSet) {
     auto moved = std::move(all);
     ASSERT_TRUE(b.force_release("b", moved->token("b"), 0ms));
     wait_for_stop(moved->stop_token());
-    EXPECT_FALSE(moved->trusted());
+    EXPECT_FALSE(moved->valid());
     EXPECT_EQ(moved->lost(), loss_reason::taken);
     EXPECT_EQ(moved->release(), release_outcome::lost);
 }
@@ -216,7 +216,8 @@ TEST(AcquireAll, WhatMakesNoSenseIsRejected) {
     EXPECT_EQ(ask({}, plain), "invalid number of keys '0'; expected 1 to 64");
     EXPECT_EQ(ask({"a", "b", "a"}, plain), "duplicate key 'a'; expected different keys");
     EXPECT_THAT(ask({"a"}, {.ttl = 1min, .occurrence = occurrence{1}}), HasSubstr("occurrence"));
-    EXPECT_THAT(ask({"a"}, {.ttl = 1min, .again = reentrancy::instance}), HasSubstr("reentrancy"));
+    EXPECT_THAT(ask({"a"}, {.ttl = 1min, .reentrancy = reentrancy::instance}),
+                HasSubstr("reentrancy"));
     EXPECT_NE(ask({"a", ""}, plain), "");
     EXPECT_NE(ask({"a"}, {}), "");
     EXPECT_NE(ask({"a"}, plain, -1ms), "");

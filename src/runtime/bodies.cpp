@@ -32,10 +32,10 @@ struct joined_thread {
 };
 
 // Whoever has been told to stop once is not told otherwise by a renewal.
-bool has_ended(const lease& held) { return !held.trusted() || held.stop_token().stop_requested(); }
+bool has_ended(const lease& held) { return !held.valid() || held.stop_token().stop_requested(); }
 
 bool has_time(const lease& held, millis ttl, instant now) {
-    return held.trusted_until() - now >= ttl / 2;
+    return held.valid_until() - now >= ttl / 2;
 }
 
 }  // namespace

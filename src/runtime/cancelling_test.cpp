@@ -346,7 +346,7 @@ TEST(Cancelling, AnAnswerThatComesTooLateIsGivenBack) {
 TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();
-    constexpr lease_options how{.ttl = 1min, .again = reentrancy::instance};
+    constexpr lease_options how{.ttl = 1min, .reentrancy = reentrancy::instance};
     auto context = std::make_unique<boost::asio::io_context>();
     boost::asio::co_spawn(*context, ask_for(a, how, 0ms), boost::asio::detached);
     std::optional<lease> shared;
@@ -359,7 +359,7 @@ TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
     context->run();
     context.reset();
     ASSERT_TRUE(shared);
-    EXPECT_TRUE(shared->trusted());
+    EXPECT_TRUE(shared->valid());
     EXPECT_TRUE(a.drain(10s));
     const auto other = b.try_acquire("k", how);
     EXPECT_FALSE(other);

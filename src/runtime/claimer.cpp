@@ -71,7 +71,7 @@ leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
     plan.backoff = todo.waiting.backoff;
     plan.when_down = todo.options.on_store_down;
     plan.settle = timeout_ * 2;
-    if (todo.options.mode == delivery::at_most_once) plan.marks = todo.options.occurrence;
+    if (todo.options.delivery == delivery::at_most_once) plan.marks = todo.options.occurrence;
     plan.poll = store_->traits().notifies ? millis{0} : poll_without_push;
     return plan;
 }
@@ -129,7 +129,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
             case claiming::act::send: {
                 claim wanted{todo.key, todo.under->id, todo.owner, todo.options.ttl};
                 wanted.occurrence = todo.options.occurrence;
-                wanted.mode = todo.options.mode;
+                wanted.delivery = todo.options.delivery;
                 // Who waits for a key waits for its server as well, for as long as a request may
                 // take.
                 wanted.on_store_down =

@@ -61,7 +61,7 @@ TEST(Completion, EachCallGivesAFuture) {
     EXPECT_TRUE(mine->async_renew(use_future).get());
     const auto none = b.async_acquire("k", plain, 0ms, use_future).get();
     EXPECT_FALSE(none);
-    const auto refused = b.async_claim_key("k", plain, {}, use_future).get();
+    const auto refused = b.async_acquire_with_reason("k", plain, {}, use_future).get();
     EXPECT_TRUE(std::holds_alternative<busy>(refused));
     EXPECT_EQ(b.async_inspect("k", use_future).get()->holder, mine->token());
     const auto checked =
@@ -94,7 +94,7 @@ TEST(Completion, ACallbackRunsOnItsExecutor) {
                         }));
     context.run();
     EXPECT_EQ(where, std::this_thread::get_id());
-    EXPECT_TRUE(mine && mine->trusted());
+    EXPECT_TRUE(mine && mine->valid());
 }
 
 // It may block: here it calls back in.
@@ -125,7 +125,7 @@ TEST(Completion, UseAwaitableIsTheCallWithoutAToken) {
     boost::asio::io_context context;
     const auto program = [&]() -> boost::asio::awaitable<bool> {
         auto mine = co_await a.async_acquire("k", plain, 1min, boost::asio::use_awaitable);
-        co_return mine && mine->trusted();
+        co_return mine && mine->valid();
     };
     auto done = boost::asio::co_spawn(context, program(), use_future);
     context.run();
@@ -137,7 +137,7 @@ TEST(Completion, AFailureIsTheHandlersError) {
     auto a = one.open();
     auto wrong = a.async_try_acquire("", plain, use_future);
     EXPECT_THROW(static_cast<void>(wrong.get()), option_error);
-    auto unknown = a.async_claim_key("", plain, {}, use_future);
+    auto unknown = a.async_acquire_with_reason("", plain, {}, use_future);
     EXPECT_THROW(static_cast<void>(unknown.get()), option_error);
 }
 

@@ -48,7 +48,7 @@ core::core(const store_maker& make, store_settings settings, open_options option
     if (!store) throw option_error{"the function that is to make the store has made none"};
     engine::parts made_of{&loop_, std::move(store), std::move(settings),
                           options.owner.empty() ? default_owner() : checked(options.owner),
-                          std::move(options.watcher)};
+                          std::move(options.observer)};
     engine_ = std::make_shared<engine>(std::move(made_of));
     slots_ = std::make_shared<slot_claimer>(engine_);
     link_ = std::make_shared<link>(loop_, engine_);

@@ -87,7 +87,7 @@ engine::engine(parts made_of)
       store_{std::move(made_of.store)},
       settings_{std::move(made_of.settings)},
       owner_{std::move(made_of.owner)},
-      watcher_{guard(std::move(made_of.watcher))},
+      watcher_{guard(std::move(made_of.observer))},
       local_queue_{std::make_shared<local_queue>()},
       renewer_{std::make_shared<renewer>(executor_, store_, watcher_)},
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}
@@ -108,7 +108,7 @@ std::optional<busy> engine::held_here(const std::string& key) const {
     if (found == held_.end()) return std::nullopt;
     const auto who = found->second.lock();
     if (!who) return std::nullopt;
-    const auto left = std::chrono::ceil<millis>(who->trust_end() - now());
+    const auto left = std::chrono::ceil<millis>(who->valid_until() - now());
     return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
 }
 
@@ -136,24 +136,25 @@ std::shared_ptr<lease_state> engine::share(const std::string& key) {
     const auto found = held_.find(key);
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
-    if (!who || !who->kept || !who->trusted(now())) return nullptr;
+    if (!who || !who->kept || !who->valid(now())) return nullptr;
     // One whose last handle has gone is on its way to the store: it is nobody's any more.
     if (!who->add_handle()) return nullptr;
     return who;
 }
 
-async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
-                                 lease_options options, wait_policy how_long,
-                                 std::stop_token stop) {
-    auto claiming =
-        claim_key(std::move(self), std::move(key), options, how_long, std::move(stop), nullptr);
+async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::string key,
+                                           lease_options options, wait_policy how_long,
+                                           std::stop_token stop) {
+    auto claiming = acquire_with_reason(std::move(self), std::move(key), options, how_long,
+                                        std::move(stop), nullptr);
     co_return co_await std::move(claiming);
 }
 
-async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
-                                 lease_options options, wait_policy how_long, std::stop_token stop,
-                                 std::shared_ptr<kept_claim> under) {
-    if (options.again == reentrancy::instance) {
+async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::string key,
+                                           lease_options options, wait_policy how_long,
+                                           std::stop_token stop,
+                                           std::shared_ptr<kept_claim> under) {
+    if (options.reentrancy == reentrancy::instance) {
         if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
     }
     how_long.wait = std::min(how_long.wait, wait_longest);
@@ -190,7 +191,7 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         const auto paused = std::chrono::floor<millis>(self->now() - todo.began);
         if (how_long.wait.count() > 0) how_long.wait = std::max(how_long.wait - paused, millis{1});
     }
-    todo.place->shares = options.again == reentrancy::instance;
+    todo.place->shares = options.reentrancy == reentrancy::instance;
     // One may have been granted during the pause.
     if (todo.place->shares && !todo.place->called_off.is_set())
         if (auto shared = self->share(todo.key)) co_return claimed{std::move(shared)};

@@ -40,7 +40,7 @@ public:
         std::shared_ptr<lease_store> store;
         store_settings settings;
         std::string owner;
-        std::shared_ptr<observer> watcher;
+        std::shared_ptr<pawl::observer> observer;
     };
     explicit engine(parts made_of);
 
@@ -53,14 +53,15 @@ public:
     const std::shared_ptr<net::attachment>& bell() const { return bell_; }
 
     // REQUIRES: validate() had nothing to say about the options.
-    static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
-                                    lease_options options, wait_policy how_long,
-                                    std::stop_token stop);
+    static async<claimed> acquire_with_reason(std::shared_ptr<engine> self, std::string key,
+                                              lease_options options, wait_policy how_long,
+                                              std::stop_token stop);
     // The same under an id that stays: while `under->attempts.unanswered` the caller asks again, or
     // gives it up by claimer::withdraw().
-    static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
-                                    lease_options options, wait_policy how_long,
-                                    std::stop_token stop, std::shared_ptr<kept_claim> under);
+    static async<claimed> acquire_with_reason(std::shared_ptr<engine> self, std::string key,
+                                              lease_options options, wait_policy how_long,
+                                              std::stop_token stop,
+                                              std::shared_ptr<kept_claim> under);
     // One handle less; with the last one the lease is released in the background. Any thread.
     static void let_go(std::shared_ptr<lease_state> who) noexcept;
     // The same for a grant that has reached nobody: its occurrence is given back, unless somebody

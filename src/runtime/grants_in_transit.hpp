@@ -35,9 +35,9 @@ public:
         for (; !all_.empty(); all_.pop_back()) engine::let_go_unused(std::move(all_.back()));
     }
     bool empty() const noexcept { return all_.empty(); }
-    bool trusted(instant now) const {
+    bool valid(instant now) const {
         for (const auto& one : all_)
-            if (!one->trusted(now)) return false;
+            if (!one->valid(now)) return false;
         return true;
     }
     std::vector<std::shared_ptr<lease_state>> take() && { return std::exchange(all_, {}); }

@@ -67,7 +67,8 @@ awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
 
 awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<candidacy> who) {
     const wait_policy how_long{.wait = campaign_wait};
-    auto asking = engine::claim_key(who->home, who->key, who->options, how_long, who->shutdown);
+    auto asking =
+        engine::acquire_with_reason(who->home, who->key, who->options, how_long, who->shutdown);
     auto answer = co_await std::move(asking);
     const auto now = who->home->now();
     if (answer.has_error()) {

@@ -90,8 +90,8 @@ lease_state& lease::state() const {
 const std::string& lease::key() const { return state().key; }
 const std::string& lease::owner() const { return state().owner; }
 fence_token lease::token() const { return state().token; }
-bool lease::trusted() const { return held_ && held_->trusted(held_->now()); }
-instant lease::trusted_until() const { return held_ ? held_->trust_end() : instant::min(); }
+bool lease::valid() const { return held_ && held_->valid(held_->now()); }
+instant lease::valid_until() const { return held_ ? held_->valid_until() : instant::min(); }
 void lease::mark_done() { state().done.store(true, std::memory_order_release); }
 void lease::mark_not_started() { state().not_started.store(true, std::memory_order_release); }
 
@@ -127,7 +127,7 @@ void lease::watch_deadline(deadline_watch watch) {
             if (!who->watch) return;
             const auto latest = who->lost() ? who->now() : instant::max();
             who->watch(std::min(who->beat.stop_at(), latest),
-                       std::min(who->beat.trust_end(), latest));
+                       std::min(who->beat.valid_until(), latest));
         });
     });
 }

@@ -71,13 +71,11 @@ fence_token lease_set::token(std::string_view key) const {
     return found->token();
 }
 
-bool lease_set::trusted() const {
-    return size() > 0 && std::ranges::all_of(leases(), &lease::trusted);
-}
+bool lease_set::valid() const { return size() > 0 && std::ranges::all_of(leases(), &lease::valid); }
 
-instant lease_set::trusted_until() const {
+instant lease_set::valid_until() const {
     if (size() == 0) return instant::min();
-    return std::ranges::min_element(leases(), {}, &lease::trusted_until)->trusted_until();
+    return std::ranges::min_element(leases(), {}, &lease::valid_until)->valid_until();
 }
 
 std::stop_token lease_set::stop_token() const {

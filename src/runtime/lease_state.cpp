@@ -14,10 +14,10 @@ lease_state::lease_state(grant won, std::string owner_name, const lease_options&
       simulated{simulated_home},
       beat{machine},
       turn{std::move(in_turn)},
-      trust_end_{beat.trust_end().time_since_epoch().count()} {}
+      valid_until_{beat.valid_until().time_since_epoch().count()} {}
 
-bool lease_state::trusted(instant now) const noexcept {
-    return lost_.load(std::memory_order_acquire) < 0 && now < trust_end();
+bool lease_state::valid(instant now) const noexcept {
+    return lost_.load(std::memory_order_acquire) < 0 && now < valid_until();
 }
 
 std::optional<loss_reason> lease_state::lost() const noexcept {
@@ -37,15 +37,15 @@ bool lease_state::add_handle() noexcept {
 
 release_options lease_state::parting() const {
     release_options how;
-    how.at_least = options.hold ? release_options::until_expiry : options.at_least;
+    how.min_hold = options.hold_until_expiry ? release_options::until_expiry : options.min_hold;
     if (done.load(std::memory_order_acquire)) how.done = options.occurrence;
     return how;
 }
 
 void lease_state::publish() {
-    const auto end = beat.trust_end().time_since_epoch().count();
-    if (trust_end_.exchange(end, std::memory_order_acq_rel) == end) return;
-    if (watch) watch(beat.stop_at(), beat.trust_end());
+    const auto end = beat.valid_until().time_since_epoch().count();
+    if (valid_until_.exchange(end, std::memory_order_acq_rel) == end) return;
+    if (watch) watch(beat.stop_at(), beat.valid_until());
 }
 
 void lease_state::end(loss_reason why, instant now) {

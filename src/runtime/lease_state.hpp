@@ -44,10 +44,10 @@ public:
     std::atomic<bool> shared{false};  // it has had more than one
     // In the child of a fork(): dead, and not to be touched.
     bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
-    bool trusted(instant now) const noexcept;
-    instant trust_end() const noexcept {
+    bool valid(instant now) const noexcept;
+    instant valid_until() const noexcept {
         if (is_elsewhere()) return instant::min();
-        return instant{instant::duration{trust_end_.load(std::memory_order_acquire)}};
+        return instant{instant::duration{valid_until_.load(std::memory_order_acquire)}};
     }
     std::optional<loss_reason> lost() const noexcept;
     // False when the last handle has gone: the lease is being released.
@@ -72,7 +72,7 @@ public:
 
 private:
     const net::own_process process_;
-    std::atomic<instant::rep> trust_end_;
+    std::atomic<instant::rep> valid_until_;
     std::atomic<int> lost_{-1};
 };
 

@@ -72,8 +72,8 @@ awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease
                            wait_policy how_long, listened_to whom) {
     const runtime::stops told{whom.program, whom.waiter, whom.closing};
     const auto began = where->now();
-    auto claiming =
-        engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
+    auto claiming = engine::acquire_with_reason(std::move(where), std::move(key), options, how_long,
+                                                told.token());
     auto answer = co_await std::move(claiming);
     auto& what = answer.value();
     check_open(what, whom.program, whom.closing);
@@ -157,15 +157,15 @@ locks locks::open(const store_factory& make, store_settings settings, open_optio
     return locks{std::make_unique<runtime::core>(on_loop, std::move(settings), std::move(options))};
 }
 
-acquire_result<lease> locks::claim_key(std::string_view key, const lease_options& options,
-                                       wait_policy how_long, std::stop_token stop) {
+acquire_result<lease> locks::acquire_with_reason(std::string_view key, const lease_options& options,
+                                                 wait_policy how_long, std::stop_token stop) {
     const runtime::blocking_call on{core_.get()};
     check_claim(*on->running(), key, options, how_long);
     const auto closing = on->closing();
     std::optional<runtime::either_stop> both;
     if (stop.stop_possible()) both.emplace(stop, closing);
-    auto claiming = engine::claim_key(on->running(), std::string{key}, options, how_long,
-                                      both ? both->token() : closing);
+    auto claiming = engine::acquire_with_reason(on->running(), std::string{key}, options, how_long,
+                                                both ? both->token() : closing);
     auto answer = on->loop().wait_for(std::move(claiming));
     auto& what = answer.value();
     check_open(what, stop, closing);
@@ -173,29 +173,31 @@ acquire_result<lease> locks::claim_key(std::string_view key, const lease_options
 }
 
 acquired<lease> locks::try_acquire(std::string_view key, const lease_options& options) {
-    return as_lease(claim_key(key, options));
+    return as_lease(acquire_with_reason(key, options));
 }
 
 acquired<lease> locks::acquire(std::string_view key, const lease_options& options, millis wait,
                                std::stop_token stop) {
-    return as_lease(claim_key(key, options, wait_policy{.wait = wait}, std::move(stop)));
+    return as_lease(acquire_with_reason(key, options, wait_policy{.wait = wait}, std::move(stop)));
 }
 
-awaitable<acquire_result<lease>> locks::async_claim_key(std::string_view key, lease_options options,
-                                                        wait_policy how_long,
-                                                        std::stop_token stop) {
+awaitable<acquire_result<lease>> locks::async_acquire_with_reason(std::string_view key,
+                                                                  lease_options options,
+                                                                  wait_policy how_long,
+                                                                  std::stop_token stop) {
     auto& on = runtime::opened(core_.get());
     return claim_on_loop(on.home(), std::string{key}, options, how_long, std::move(stop),
                          on.closing());
 }
 
 awaitable<acquired<lease>> locks::async_try_acquire(std::string_view key, lease_options options) {
-    return lease_of(async_claim_key(key, options));
+    return lease_of(async_acquire_with_reason(key, options));
 }
 
 awaitable<acquired<lease>> locks::async_acquire(std::string_view key, lease_options options,
                                                 millis wait, std::stop_token stop) {
-    return lease_of(async_claim_key(key, options, wait_policy{.wait = wait}, std::move(stop)));
+    return lease_of(
+        async_acquire_with_reason(key, options, wait_policy{.wait = wait}, std::move(stop)));
 }
 
 std::optional<record> locks::inspect(std::string_view key) {
@@ -245,9 +247,9 @@ bool locks::drain(millis longest, std::stop_token stop) {
         runtime::claimer::drain(on->running()->claims(), longest, told.token()));
 }
 
-std::shared_ptr<journal> locks::records() {
+std::shared_ptr<journal> locks::run_journal() {
     const runtime::blocking_call on{core_.get()};
-    return on->records();
+    return on->run_journal();
 }
 
 examination locks::examine() {

@@ -28,17 +28,18 @@ using visit = runtime::link::visit;
 
 }  // namespace
 
-acquire_result<lease, failure> locks::claim_key(std::string_view key, const lease_options& options,
-                                                std::nothrow_t, wait_policy how_long,
-                                                std::stop_token stop) {
+acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
+                                                          const lease_options& options,
+                                                          std::nothrow_t, wait_policy how_long,
+                                                          std::stop_token stop) {
     auto& core = runtime::opened(core_.get());
     const visit on{*core.home()};
     if (!on) return net::locks_closed();
     check_claim(*on.running(), key, options, how_long);
     const auto closing = core.closing();
     const runtime::either_stop told{stop, closing};
-    auto answer = on.loop().wait_for(
-        engine::claim_key(on.running(), std::string{key}, options, how_long, told.token()));
+    auto answer = on.loop().wait_for(engine::acquire_with_reason(on.running(), std::string{key},
+                                                                 options, how_long, told.token()));
     const bool called_off =
         answer.has_value() && std::holds_alternative<runtime::cancelled>(*answer);
     if (called_off && closing.stop_requested() && !stop.stop_requested())
@@ -48,12 +49,13 @@ acquire_result<lease, failure> locks::claim_key(std::string_view key, const leas
 
 acquire_result<lease, failure> locks::try_acquire(std::string_view key,
                                                   const lease_options& options, std::nothrow_t) {
-    return claim_key(key, options, std::nothrow);
+    return acquire_with_reason(key, options, std::nothrow);
 }
 
 acquire_result<lease, failure> locks::acquire(std::string_view key, const lease_options& options,
                                               millis wait, std::nothrow_t, std::stop_token stop) {
-    return claim_key(key, options, std::nothrow, wait_policy{.wait = wait}, std::move(stop));
+    return acquire_with_reason(key, options, std::nothrow, wait_policy{.wait = wait},
+                               std::move(stop));
 }
 
 result<std::optional<record>> locks::inspect(std::string_view key, std::nothrow_t) {

@@ -23,7 +23,7 @@ slot_request checked(const runtime::engine& where, slot_request wanted) {
                            "'; expected 1 to " + std::to_string(slots_max)};
     if (wanted.options.occurrence)
         throw option_error{"a slot takes no occurrence: each slot would run it once"};
-    if (wanted.options.again != reentrancy::none)
+    if (wanted.options.reentrancy != reentrancy::none)
         throw option_error{"a slot takes no reentrancy: one slot would have two holders"};
     runtime::check_key(wanted.name);
     const auto longest = wanted.key_of(wanted.count - 1);

@@ -28,7 +28,7 @@ TEST(LostLease, ARefusedRenewalEndsTrustBeforeItIsHeard) {
         ASSERT_TRUE(lease);
         ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
         EXPECT_FALSE(lease->renew());
-        EXPECT_FALSE(lease->trusted());
+        EXPECT_FALSE(lease->valid());
         EXPECT_EQ(lease->lost(), loss_reason::taken);
         EXPECT_TRUE(lease->stop_token().stop_requested());
     }
@@ -40,7 +40,7 @@ TEST(LostLease, WhatIsLostIsNotRenewed) {
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 200ms, .renew = renewal_mode::manual});
     ASSERT_TRUE(lease);
-    while (lease->trusted()) std::this_thread::yield();
+    while (lease->valid()) std::this_thread::yield();
     const auto before = one.faults->operations.load();
     EXPECT_FALSE(lease->renew());
     EXPECT_EQ(one.faults->operations, before);
@@ -56,9 +56,9 @@ TEST(LostLease, ALossAfterTheStopIsToldToTheWatch) {
     auto lease = a.try_acquire("k", {.ttl = 9s, .grace = 3s});
     ASSERT_TRUE(lease);
     std::atomic<bool> told{false};
-    lease->watch_deadline([&](instant stop_at, instant trust_end) {
-        if (trust_end > lease_clock::now()) return;
-        EXPECT_LE(stop_at, trust_end);
+    lease->watch_deadline([&](instant stop_at, instant valid_until) {
+        if (valid_until > lease_clock::now()) return;
+        EXPECT_LE(stop_at, valid_until);
         told = true;
         told.notify_all();
     });
@@ -69,7 +69,7 @@ TEST(LostLease, ALossAfterTheStopIsToldToTheWatch) {
     one.faults->fail_all = std::nullopt;
     told.wait(false);
     EXPECT_EQ(lease->lost(), loss_reason::taken);
-    EXPECT_LT(lease_clock::now(), lease->trusted_until());
+    EXPECT_LT(lease_clock::now(), lease->valid_until());
 }
 
 TEST(LostLease, AWatchOnALostLeaseIsToldSo) {
@@ -80,8 +80,8 @@ TEST(LostLease, AWatchOnALostLeaseIsToldSo) {
     ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
     EXPECT_FALSE(lease->renew());
     std::atomic<bool> told{false};
-    lease->watch_deadline([&](instant, instant trust_end) {
-        EXPECT_LE(trust_end, lease_clock::now());
+    lease->watch_deadline([&](instant, instant valid_until) {
+        EXPECT_LE(valid_until, lease_clock::now());
         told = true;
         told.notify_all();
     });
@@ -101,11 +101,11 @@ TEST(LostLease, AHandleThatGoesWithItsStopIsReleasedAndNotLost) {
     };
     world one;
     const auto ears = std::make_shared<counting>();
-    auto a = one.open({.watcher = ears});
+    auto a = one.open({.observer = ears});
     one.faults->renewals_to_fail = 1'000'000;
     std::optional<lease> held = a.try_acquire("k", {.ttl = 6s, .grace = 2s});
     ASSERT_TRUE(held);
-    const auto end = held->trusted_until();
+    const auto end = held->valid_until();
     const auto stop = held->stop_token();
     {
         const auto drop = [&] { held.reset(); };
@@ -129,7 +129,7 @@ TEST(LostLease, AnObserverMayLetGoOfAnotherHandle) {
     };
     world one;
     const auto ears = std::make_shared<dropping>();
-    auto a = one.open({.watcher = ears}), b = one.open();
+    auto a = one.open({.observer = ears}), b = one.open();
     std::optional<lease> first = a.try_acquire("first", {.ttl = 1min});
     ears->other = a.try_acquire("second", {.ttl = 1min});
     auto third = a.try_acquire("third", {.ttl = 1min});
@@ -166,7 +166,7 @@ TEST(LostLease, ARenewalBesideTheEndOfItsLocksIsOnlyFalse) {
         begun.wait(false);
         mine.reset();
         renewing.join();
-        EXPECT_FALSE(held->trusted());
+        EXPECT_FALSE(held->valid());
     }
 }
 
@@ -193,8 +193,8 @@ TEST(LostLease, AGrantShorterThanAskedKeepsItsShareOfTheMargin) {
     auto a = one.open();
     const auto lease = a.try_acquire("k", {.ttl = 10min, .margin = 2min});
     ASSERT_TRUE(lease);
-    EXPECT_TRUE(lease->trusted());
-    EXPECT_LT(lease->trusted_until(), lease_clock::now() + 25s);
+    EXPECT_TRUE(lease->valid());
+    EXPECT_LT(lease->valid_until(), lease_clock::now() + 25s);
 }
 
 TEST(LostLease, TheJitterOfAClaimIsPartOfItsWait) {
@@ -221,7 +221,7 @@ TEST(LostLeaseDeathTest, AnObserverThatThrowsEndsTheProcess) {
     };
     const auto claim = [] {
         world one;
-        auto a = one.open({.watcher = std::make_shared<thrower>()});
+        auto a = one.open({.observer = std::make_shared<thrower>()});
         try {
             static_cast<void>(a.try_acquire("k", {.ttl = 1min}));
         } catch (const std::runtime_error&) {

@@ -81,7 +81,7 @@ TEST(Misuse, ALeaseThatOutlivesItsLocksIsLost) {
     std::optional<lease> renewed, manual;
     std::stop_token told;
     {
-        auto a = one.open({.watcher = ears});
+        auto a = one.open({.observer = ears});
         renewed = a.try_acquire("k", {.ttl = 1min});
         manual = a.try_acquire("m", {.ttl = 1min, .renew = renewal_mode::manual});
         told = renewed->stop_token();
@@ -89,7 +89,7 @@ TEST(Misuse, ALeaseThatOutlivesItsLocksIsLost) {
     }
     EXPECT_TRUE(told.stop_requested());
     for (auto* held : {&*renewed, &*manual}) {
-        EXPECT_FALSE(held->trusted());
+        EXPECT_FALSE(held->valid());
         EXPECT_EQ(held->lost(), loss_reason::closed);
         EXPECT_FALSE(held->renew());
         EXPECT_EQ(held->release(), release_outcome::unknown);
@@ -132,8 +132,8 @@ TEST(Misuse, AnEmptyHandleHasOneAnswerForEachMember) {
     lease kept = std::move(*held);
     auto& empty = *held;
     EXPECT_FALSE(empty);
-    EXPECT_FALSE(empty.trusted());
-    EXPECT_EQ(empty.trusted_until(), instant::min());
+    EXPECT_FALSE(empty.valid());
+    EXPECT_EQ(empty.valid_until(), instant::min());
     EXPECT_TRUE(empty.stop_token().stop_requested());
     EXPECT_FALSE(empty.lost());
     EXPECT_FALSE(empty.renew());
@@ -207,8 +207,8 @@ TEST(Misuse, ACallThatBlocksOnPawlsOwnLoopSaysSo) {
 int in_child(locks& inherited, lease& held) {
     int failed = 0;
     const auto check = [&](bool right) { failed += right ? 0 : 1; };
-    check(!held.trusted());
-    check(held.trusted_until() < lease_clock::now());
+    check(!held.valid());
+    check(held.valid_until() < lease_clock::now());
     check(held.lost() == loss_reason::closed);
     check(held.stop_token().stop_requested());
     check(!held.renew());
@@ -245,7 +245,7 @@ TEST(Misuse, InTheChildOfAForkEveryHandleIsDead) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
     EXPECT_EQ(WEXITSTATUS(status), 0);
-    EXPECT_TRUE((*held)->trusted());
+    EXPECT_TRUE((*held)->valid());
     auto b = one.open();
     EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 1min})));
     EXPECT_EQ((*held)->release(), release_outcome::released);

@@ -50,8 +50,8 @@ public:
                    "this thread has locked '" + key_ + "' already");
         const runtime::link::visit on{*home_};
         if (!on) throw store_error{net::locks_closed()};
-        auto answer = on.loop().wait_for(
-            engine::claim_key(on.running(), key_, options_, wait_policy{.wait = wait}, closing_));
+        auto answer = on.loop().wait_for(engine::acquire_with_reason(
+            on.running(), key_, options_, wait_policy{.wait = wait}, closing_));
         if (std::holds_alternative<runtime::cancelled>(answer.value()))
             throw store_error{net::locks_closed()};
         auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&answer.value());
@@ -109,7 +109,7 @@ mutex::mutex(locks& at, std::string key, const lease_options& options) {
     runtime::check_claim(*where.running(), key, options, {});
     if (options.occurrence)
         throw option_error{"a mutex takes no occurrence: it could be locked once only"};
-    if (options.again != reentrancy::none)
+    if (options.reentrancy != reentrancy::none)
         throw option_error{"a mutex takes no reentrancy: two threads would hold it"};
     state_ = std::make_unique<state>(where, std::move(key), options);
 }
@@ -133,7 +133,7 @@ const lease& mutex::lease() const { return state_->held("lease()"); }
 
 void mutex::check() const {
     const auto& mine = state_->held("check()");
-    if (!mine.trusted()) throw lease_lost{key(), mine.lost().value_or(loss_reason::trust_ended)};
+    if (!mine.valid()) throw lease_lost{key(), mine.lost().value_or(loss_reason::validity_ended)};
 }
 
 }  // namespace pawl

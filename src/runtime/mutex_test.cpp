@@ -36,7 +36,7 @@ bool is_held(locks& where, const std::string& key) {
     return seen && number(seen->holder) != 0;
 }
 
-// trusted_until() of an empty lease is instant::min().
+// valid_until() of an empty lease is instant::min().
 TEST(Mutex, ADeadlineMayBeTheFirstOrTheLastOfItsClock) {
     world one;
     auto a = one.open(), b = one.open();
@@ -206,7 +206,7 @@ TEST(Mutex, WhatMakesNoSenseIsRejectedWhenItIsMade) {
     EXPECT_THROW(make("", plain), option_error);
     EXPECT_THROW(make("door", {}), option_error);
     EXPECT_THROW(make("door", {.ttl = 1min, .occurrence = occurrence{1}}), option_error);
-    EXPECT_THROW(make("door", {.ttl = 1min, .again = reentrancy::instance}), option_error);
+    EXPECT_THROW(make("door", {.ttl = 1min, .reentrancy = reentrancy::instance}), option_error);
 }
 
 // After the end of its `locks` a mutex locks no more, and what was locked is lost.

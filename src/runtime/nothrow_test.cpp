@@ -26,7 +26,7 @@ TEST(Nothrow, AFailureIsAnAnswerBesideTheOthers) {
     {
         auto mine = a.try_acquire("k", plain, std::nothrow);
         ASSERT_TRUE(std::holds_alternative<lease>(mine));
-        EXPECT_TRUE(std::get<lease>(mine).trusted());
+        EXPECT_TRUE(std::get<lease>(mine).valid());
         EXPECT_TRUE(std::holds_alternative<busy>(b.try_acquire("k", plain, std::nothrow)));
         EXPECT_TRUE(std::holds_alternative<busy>(b.acquire("k", plain, 20ms, std::nothrow)));
     }
@@ -35,7 +35,7 @@ TEST(Nothrow, AFailureIsAnAnswerBesideTheOthers) {
     ASSERT_TRUE(std::holds_alternative<failure>(tried));
     EXPECT_EQ(std::get<failure>(tried).code, errc::denied);
     EXPECT_TRUE(std::holds_alternative<failure>(a.acquire("k", plain, 1s, std::nothrow)));
-    EXPECT_TRUE(std::holds_alternative<failure>(a.claim_key("k", plain, std::nothrow)));
+    EXPECT_TRUE(std::holds_alternative<failure>(a.acquire_with_reason("k", plain, std::nothrow)));
     EXPECT_EQ(a.inspect("k", std::nothrow).error().code, errc::denied);
     EXPECT_EQ(a.check_fence("r", fence_token{1}, std::nothrow).error().code, errc::denied);
     one.faults->fail_all = std::nullopt;

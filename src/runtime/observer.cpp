@@ -20,8 +20,8 @@ std::string_view name_of(loss_reason reason) noexcept {
     switch (reason) {
         case loss_reason::taken:
             return "taken";
-        case loss_reason::trust_ended:
-            return "trust_ended";
+        case loss_reason::validity_ended:
+            return "validity_ended";
         case loss_reason::lifetime_ended:
             return "lifetime_ended";
         case loss_reason::closed:

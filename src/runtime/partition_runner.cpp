@@ -64,8 +64,8 @@ std::string partition_runner::key_of(std::uint32_t which) const {
 // What belongs to the work does not belong to the slot, which is only there to be seen.
 lease_options partition_runner::slot_options() const {
     auto options = made_of_.options.lease;
-    options.at_least = millis{0};
-    options.hold = false;
+    options.min_hold = millis{0};
+    options.hold_until_expiry = false;
     options.max_lifetime = millis{0};
     options.acquire_jitter = millis{0};
     options.on_store_down = store_down::fail;
@@ -86,7 +86,7 @@ awaitable<bool> partition_runner::run(std::shared_ptr<partition_runner> self) {
     for (;;) {
         if (self->made_of_.shutdown.stop_requested()) self->machine_.call_off();
         const auto now = self->made_of_.home->now();
-        if (self->slot_ && !self->slot_->trusted()) {
+        if (self->slot_ && !self->slot_->valid()) {
             self->machine_.forgotten(now);
             self->slot_.reset();
         }
@@ -161,8 +161,8 @@ awaitable<void> partition_runner::announce(std::shared_ptr<partition_runner> sel
                                            std::uint32_t slot) {
     std::string key = self->members_ + leasing::member_text(self->made_of_.count, slot);
     const auto options = self->slot_options();
-    auto asking =
-        engine::claim_key(self->made_of_.home, std::move(key), options, {}, std::stop_token{});
+    auto asking = engine::acquire_with_reason(self->made_of_.home, std::move(key), options, {},
+                                              std::stop_token{});
     auto answer = co_await std::move(asking);
     const auto now = self->made_of_.home->now();
     if (answer.has_error()) {
@@ -192,8 +192,8 @@ awaitable<void> partition_runner::claim(std::shared_ptr<partition_runner> self, 
     auto options = self->made_of_.options.lease;
     options.on_store_down = store_down::fail;
     const wait_policy how_long{.wait = claim_wait};
-    auto asking = engine::claim_key(self->made_of_.home, self->key_of(which), options, how_long,
-                                    std::move(called_off));
+    auto asking = engine::acquire_with_reason(self->made_of_.home, self->key_of(which), options,
+                                              how_long, std::move(called_off));
     auto answer = co_await std::move(asking);
     const auto now = self->made_of_.home->now();
     if (answer.has_error()) {

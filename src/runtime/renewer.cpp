@@ -138,7 +138,7 @@ void renewer::take_answer(const std::shared_ptr<lease_state>& who, instant sent,
     if (watcher_) report_renewal(*who, answer, now);
     who->publish();
     // At once: who hears that a renewal was refused is not to be told that the lease is valid.
-    if (who->kept && !who->beat.trusted(now)) return lose(who, reason_at(*who, now));
+    if (who->kept && !who->beat.valid(now)) return lose(who, reason_at(*who, now));
     schedule(who, who->beat.next(now).until);
 }
 
@@ -147,7 +147,7 @@ void renewer::report_renewal(const lease_state& who, renewal answer, instant now
     watcher_->on_renew(who.key, answer == renewal::renewed, failures);
     if (answer == renewal::unknown && failures == who.options.max_renew_failures)
         watcher_->on_renewal_failures(who.key, failures,
-                                      std::chrono::floor<millis>(who.beat.trust_end() - now));
+                                      std::chrono::floor<millis>(who.beat.valid_until() - now));
 }
 
 boost::asio::awaitable<void> renewer::renew(std::shared_ptr<renewer> self, batch due,
@@ -170,7 +170,7 @@ boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self
                                                    std::shared_ptr<lease_state> who) {
     const auto sent = self->timer_.now();
     // What is lost is not kept from others any longer.
-    if (!who->kept || !who->trusted(sent)) co_return renewal::lost;
+    if (!who->kept || !who->valid(sent)) co_return renewal::lost;
     std::vector<held> requests{who->request()};
     const std::span<const held> asked{requests};
     who->beat.renewal_sent(sent, self->uniform());
@@ -182,7 +182,7 @@ boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self
     self->take_answer(who, sent, answer);
     self->set_timer();
     // Trust that has ended never comes back, however late the good news is.
-    if (answer == renewal::renewed && !who->trusted(self->timer_.now())) co_return renewal::lost;
+    if (answer == renewal::renewed && !who->valid(self->timer_.now())) co_return renewal::lost;
     co_return answer;
 }
 

@@ -27,7 +27,7 @@ TEST(Locks, OneHolderAtATimeAndTokensRise) {
     auto a = one.open(), b = one.open();
     auto first = a.try_acquire("k", {.ttl = 10s});
     ASSERT_TRUE(first);
-    EXPECT_TRUE(first->trusted());
+    EXPECT_TRUE(first->valid());
     EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 10s})));
     const auto token = first->token();
     EXPECT_EQ(first->release(), release_outcome::released);
@@ -147,7 +147,7 @@ TEST(Locks, TheHeartbeatKeepsALeaseFarBeyondItsTtl) {
     auto lease = a.try_acquire("k", {.ttl = 2s});
     ASSERT_TRUE(lease);
     EXPECT_TRUE(refused(b.acquire("k", {.ttl = 2s}, 5s)));
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     EXPECT_FALSE(lease->lost());
 }
 
@@ -158,7 +158,7 @@ TEST(Locks, AForceReleasedHolderIsToldToStop) {
     ASSERT_TRUE(lease);
     ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
     wait_for_stop(lease->stop_token());
-    EXPECT_FALSE(lease->trusted());
+    EXPECT_FALSE(lease->valid());
     EXPECT_EQ(lease->lost(), loss_reason::taken);
     EXPECT_EQ(lease->release(), release_outcome::lost);
 }
@@ -181,10 +181,10 @@ TEST(Locks, ARenewalThatFailsTwiceIsMadeUpFor) {
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 4s, .grace = 0ms});
     ASSERT_TRUE(lease);
-    const auto first_trust = lease->trusted_until();
+    const auto first_end = lease->valid_until();
     one.faults->renewals_to_fail = 2;
-    while (lease->trusted_until() == first_trust && lease->trusted()) std::this_thread::yield();
-    EXPECT_TRUE(lease->trusted());
+    while (lease->valid_until() == first_end && lease->valid()) std::this_thread::yield();
+    EXPECT_TRUE(lease->valid());
     EXPECT_EQ(one.faults->renewals_to_fail, 0);
 }
 
@@ -230,14 +230,13 @@ TEST(Locks, AGrantShorterThanAskedIsRenewedAndTrustedAsGranted) {
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 1min, .grace = 0ms});
     ASSERT_TRUE(lease);
-    const auto first_trust = lease->trusted_until();
-    EXPECT_LE(first_trust, lease_clock::now() + granted);
-    while (lease->trusted_until() <= first_trust + granted && lease->trusted())
-        std::this_thread::yield();
-    EXPECT_TRUE(lease->trusted());
+    const auto first_end = lease->valid_until();
+    EXPECT_LE(first_end, lease_clock::now() + granted);
+    while (lease->valid_until() <= first_end + granted && lease->valid()) std::this_thread::yield();
+    EXPECT_TRUE(lease->valid());
     one.faults->fail_all = errc::unreachable;
     wait_for_stop(lease->stop_token());
-    EXPECT_FALSE(lease->trusted_until() > lease_clock::now() + granted);
+    EXPECT_FALSE(lease->valid_until() > lease_clock::now() + granted);
 }
 
 // And who gives up leaves nothing behind: the next one need not wait for the TTL.
@@ -278,7 +277,7 @@ TEST(Locks, AReleaseOfWhatWasNotStartedGivesTheOccurrenceBack) {
         world one;
         auto a = one.open(), b = one.open();
         lease_options wanted{.ttl = 1min, .occurrence = due_now()};
-        wanted.hold = true;
+        wanted.hold_until_expiry = true;
         auto held = a.try_acquire("k", wanted);
         ASSERT_TRUE(held);
         one.faults->withdrawals_to_fail = failures;
@@ -316,7 +315,7 @@ TEST(Locks, AClaimThatWasSentTwiceIsWithdrawnAfterItsRelease) {
     EXPECT_EQ(lease->release(), release_outcome::released);
     EXPECT_TRUE(a.drain(10s));
     EXPECT_EQ(one.faults->operations - before, 2);
-    EXPECT_TRUE(std::holds_alternative<already_done>(b.claim_key("k", wanted)));
+    EXPECT_TRUE(std::holds_alternative<already_done>(b.acquire_with_reason("k", wanted)));
 }
 
 // Goal: waiters poll a store without push once a second, and it is told once. Method: a wait of two
@@ -332,7 +331,7 @@ TEST(Locks, AWaiterWithoutTheRightToListenAsksOnceASecond) {
     one.faults->pushes_denied = true;
     auto a = one.open();
     const auto ears = std::make_shared<listening>();
-    auto b = one.open({.watcher = ears});
+    auto b = one.open({.observer = ears});
     const auto held = a.try_acquire("k", {.ttl = 1min});
     ASSERT_TRUE(held);
     const auto before = one.faults->operations.load();
@@ -422,7 +421,7 @@ TEST(Locks, ManyLocalWaitersCostTheStoreOne) {
 TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
     world one;
     auto a = one.open(), b = one.open();
-    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    const lease_options again{.ttl = 1min, .reentrancy = reentrancy::instance};
     auto outer = a.try_acquire("k", again);
     auto inner = a.try_acquire("k", again);
     ASSERT_TRUE(outer && inner);
@@ -438,7 +437,7 @@ TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
 TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsStillBeingClaimed) {
     world one;
     auto a = one.open();
-    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    const lease_options again{.ttl = 1min, .reentrancy = reentrancy::instance};
     one.faults->answers_held = true;
     const auto claim = [&] {
         return boost::asio::co_spawn(a.get_executor(), a.async_acquire("k", again, 1min),
@@ -458,7 +457,7 @@ TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsStillBeingClaimed) {
 TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsGrantedDuringTheJitter) {
     world one;
     auto a = one.open();
-    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    const lease_options again{.ttl = 1min, .reentrancy = reentrancy::instance};
     auto late = again;
     late.acquire_jitter = 1s;
     auto pausing = boost::asio::co_spawn(a.get_executor(), a.async_acquire("k", late, 1min),
@@ -479,7 +478,7 @@ TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsGrantedDuringTheJitter) {
 TEST(Locks, ALeaseWhoseLastHandleHasGoneIsNotShared) {
     world one;
     auto a = one.open();
-    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    const lease_options again{.ttl = 1min, .reentrancy = reentrancy::instance};
     auto outer = a.try_acquire("k", again);
     ASSERT_TRUE(outer);
     std::latch both_came{1};
@@ -511,7 +510,7 @@ TEST(Locks, WithoutReentrancyTheSameProcessIsRefused) {
     world one;
     auto a = one.open();
     auto outer = a.try_acquire("k", {.ttl = 1min});
-    auto inner = a.claim_key("k", {.ttl = 1min});
+    auto inner = a.acquire_with_reason("k", {.ttl = 1min});
     ASSERT_TRUE(std::holds_alternative<busy>(inner));
     EXPECT_EQ(std::get<busy>(inner).holder, outer->token());
 }
@@ -519,8 +518,8 @@ TEST(Locks, WithoutReentrancyTheSameProcessIsRefused) {
 TEST(Locks, AtLeastKeepsTheKeyAfterARelease) {
     world one;
     auto a = one.open(), b = one.open();
-    a.try_acquire("k", {.ttl = 1min, .at_least = 1min})->release();
-    const auto tried = b.claim_key("k", {.ttl = 1min});
+    a.try_acquire("k", {.ttl = 1min, .min_hold = 1min}).value().release();
+    const auto tried = b.acquire_with_reason("k", {.ttl = 1min});
     ASSERT_TRUE(std::holds_alternative<busy>(tried));
     EXPECT_EQ(std::get<busy>(tried).reason, busy_reason::cooldown);
 }
@@ -529,9 +528,9 @@ TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
     world one;
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 10s, .renew = renewal_mode::manual});
-    const auto before = lease->trusted_until();
+    const auto before = lease->valid_until();
     EXPECT_TRUE(lease->renew());
-    EXPECT_GT(lease->trusted_until(), before);
+    EXPECT_GT(lease->valid_until(), before);
 }
 
 // Goal: good news that comes too late is no news. Method: the store carries on with a lease that
@@ -545,7 +544,7 @@ TEST(Locks, ARenewalAfterTheEndOfValidityIsNotTold) {
     ASSERT_TRUE(lease);
     while (a.inspect("k")->remaining.count() > 0) std::this_thread::yield();
     EXPECT_FALSE(lease->renew());
-    EXPECT_FALSE(lease->trusted());
+    EXPECT_FALSE(lease->valid());
 }
 
 TEST(Locks, AFenceRefusesAnOlderToken) {
@@ -582,7 +581,7 @@ TEST(Run, ABodyThatThrowsIsReleasedAndMayRunAgainUnderAtLeastOnce) {
     world one;
     auto a = one.open();
     const lease_options options{
-        .ttl = 10s, .occurrence = occurrence{1000}, .mode = delivery::at_least_once};
+        .ttl = 10s, .occurrence = occurrence{1000}, .delivery = delivery::at_least_once};
     const job broken{.name = "j", .lease = options, .body = [](const run&) {
                          throw std::runtime_error{"disk full"};
                      }};
@@ -648,18 +647,18 @@ struct counting : observer {
 TEST(Observer, HearsOfTroubleWhileTheLeaseIsStillTrusted) {
     world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.open({.watcher = ears});
+    auto a = one.open({.observer = ears});
     auto lease = a.try_acquire("k", {.ttl = 4s, .max_renew_failures = 2, .grace = 0ms});
     one.faults->renewals_to_fail = 2;
-    while (ears->trouble == 0 && lease->trusted()) std::this_thread::yield();
+    while (ears->trouble == 0 && lease->valid()) std::this_thread::yield();
     EXPECT_EQ(ears->trouble, 2);
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
 }
 
 TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
     world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.open({.watcher = ears}), b = one.open({.watcher = ears});
+    auto a = one.open({.observer = ears}), b = one.open({.observer = ears});
     auto lease = a.try_acquire("k", {.ttl = 4s});
     EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 4s})));
     b.force_release("k", lease->token(), 0ms);

@@ -64,7 +64,8 @@ awaitable<void> contend(std::shared_ptr<contest> all, std::shared_ptr<engine> wh
         const auto left = std::chrono::ceil<millis>(until - where->now());
         // It has to answer before it is waited for again.
         const wait_policy how_long{.wait = failed ? millis{0} : std::max(left, millis{0})};
-        auto claiming = engine::claim_key(where, key, options, how_long, all->enough.get_token());
+        auto claiming =
+            engine::acquire_with_reason(where, key, options, how_long, all->enough.get_token());
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) {
             if (!std::exchange(failed, true)) ++all->failing;
@@ -136,8 +137,8 @@ async<slot_claimed> slot_claimer::try_each(std::shared_ptr<slot_claimer> self, s
     int unreached = 0;  // in a row
     for (std::uint32_t i = 0; i < wanted.count; ++i) {
         const auto index = (first + i) % wanted.count;
-        auto claiming = engine::claim_key(self->where_, wanted.key_of(index), wanted.options,
-                                          wait_policy{}, stop);
+        auto claiming = engine::acquire_with_reason(self->where_, wanted.key_of(index),
+                                                    wanted.options, wait_policy{}, stop);
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) {
             trouble = answer.error();

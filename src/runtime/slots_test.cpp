@@ -106,7 +106,7 @@ TEST(Slots, AWaitEndsWithItsTimeAndWithItsStop) {
     stop.request_stop();
     waiter.join();
     EXPECT_TRUE(b.drain(10s));
-    EXPECT_TRUE(held->trusted());
+    EXPECT_TRUE(held->valid());
 }
 
 // Two slots become free at once: the waiter keeps one, and the other is there for others.
@@ -284,7 +284,7 @@ TEST(Slots, WhatMakesNoSenseIsRejected) {
     EXPECT_EQ(ask("gpu", 0, plain), "invalid number of slots '0'; expected 1 to 256");
     EXPECT_THAT(ask("gpu", 257, plain), HasSubstr("'257'"));
     EXPECT_THAT(ask("gpu", 2, {.ttl = 1min, .occurrence = occurrence{1}}), HasSubstr("occurrence"));
-    EXPECT_THAT(ask("gpu", 2, {.ttl = 1min, .again = reentrancy::instance}),
+    EXPECT_THAT(ask("gpu", 2, {.ttl = 1min, .reentrancy = reentrancy::instance}),
                 HasSubstr("reentrancy"));
     EXPECT_NE(ask("", 2, plain), "");
     EXPECT_NE(ask(std::string(511, 'k'), 2, plain), "");

@@ -102,9 +102,9 @@ bool was_passed(const node_state& node, const track& which, occurrence last) {
 lease_options options_of(const track& which) {
     auto options = which.plan->lease;
     const auto& wanted = which.decisions.wanted();
-    if (wanted.occurrence && !wanted.passed && which.plan->queue.mode != delivery::off) {
+    if (wanted.occurrence && !wanted.passed && which.plan->queue.delivery != delivery::off) {
         options.occurrence = wanted.occurrence;
-        options.mode = which.plan->mode();
+        options.delivery = which.plan->mode();
     }
     return options;
 }
@@ -364,8 +364,8 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     const wait_policy none{};
     auto key = which->key;
     auto under = claim_of(node_, *which, options);
-    auto claiming = runtime::engine::claim_key(node_.engine, std::move(key), options, none,
-                                               node_.call_off.get_token(), under);
+    auto claiming = runtime::engine::acquire_with_reason(node_.engine, std::move(key), options,
+                                                         none, node_.call_off.get_token(), under);
     auto answer = co_await std::move(claiming);
     const auto at = node_.loop.now();
     which->unresolved.reset();
@@ -417,7 +417,7 @@ awaitable<void> acquirer::begin_without_lease(std::shared_ptr<track> which, fail
 awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
     node_.log(log_level::warn, "running without a lease (on_store_down) " +
                                    job_field(which->plan->name) + ": another node may run it too");
-    if (node_.watcher) node_.watcher->on_fail_open(which->plan->name);
+    if (node_.observer) node_.observer->on_fail_open(which->plan->name);
     if (node_.records) audit_fail_open(which->plan->name, why.detail);
     // Its own claim may have marked it: that stays, as its occurrence is run.
     if (which->unresolved && which->unresolved->occurrence == which->decisions.wanted().occurrence)
@@ -573,7 +573,7 @@ void acquirer::note_holder(const std::shared_ptr<track>& which, const std::optio
 void acquirer::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
     if (!seen || !seen->twice || !node_.records) return;
-    if (which->plan->queue.mode != delivery::at_most_once) return;
+    if (which->plan->queue.delivery != delivery::at_most_once) return;
     lost_beginning what{seen->occurrence, seen->holder, seen->owner};
     node_.spawn(others_.lost.keep_telling_lost(which, std::move(what)));
 }

@@ -44,7 +44,7 @@ struct run_order {
     std::string node;
     // Saves progress, awaited on the loop: false where this run is somebody else's by now. Empty
     // where there is no journal.
-    std::function<async<bool>(std::string text)> save;
+    std::function<async<bool>(std::string text)> save_checkpoint;
 };
 
 using runs::stop_cause;

@@ -107,7 +107,7 @@ awaitable<bool> control_watcher::resume(std::string name) {
     node_.log(log_level::info, "job resumed " + job_field(name));
     const bool is_known = told.has_value() && *told && others_.nodes.take_since(**told);
     auto since = node_.now();
-    if (is_known && found->plan->queue.mode != delivery::off)
+    if (is_known && found->plan->queue.delivery != delivery::off)
         since = wall_of(occurrence{(*told)->since});
     others_.times.schedule(*found, since);
     co_return true;
@@ -183,7 +183,7 @@ awaitable<void> control_watcher::close_done_orphan(run_record one, fence_token t
     // been judged. The journal takes a row over for a newer one only.
     start.token = std::max(token, fence_token{number(one.token) + 1});
     start.occurrence = one.occurrence;
-    start.mode = delivery::at_least_once;
+    start.delivery = delivery::at_least_once;
     auto writing =
         others_.lost.write_lost(std::move(start), "it ended, and its node could not record how");
     co_await std::move(writing);

@@ -52,7 +52,7 @@ void deferral::forget_ahead(occurrence now) {
 
 deferral::conclusion deferral::judge_held(const queue_rules& rules, const record& seen, entry& one,
                                           instant now) {
-    if (rules.hold) return conclusion::done;
+    if (rules.hold_until_expiry) return conclusion::done;
     one.was_held = true;
     // What is left of a lease is told in whole milliseconds.
     one.free_since = now + seen.remaining + millis{1};
@@ -141,7 +141,7 @@ std::vector<deferral::finding> deferral::on_no_answer(const queue_rules& rules, 
 
 bool settles(const queue_rules& rules, const run_record& row) noexcept {
     if (row.status == run_status::skipped) return rules.when_running == overlap::skip;
-    return rules.mode == delivery::at_most_once || is_over(row.status);
+    return rules.delivery == delivery::at_most_once || is_over(row.status);
 }
 
 }  // namespace pawl::schedule

@@ -147,7 +147,7 @@ TEST(Deferral, WhatGivesWayIsLookedUpAtOnce) {
     EXPECT_EQ(other.next_look(), at(601));
     // A lease that is kept until it expires is the job's way to say that nothing is to run.
     auto kept = gives_way_rules;
-    kept.hold = true;
+    kept.hold_until_expiry = true;
     EXPECT_TRUE(other.on_look(kept, held_key(first, 400), at(200)).empty());
     EXPECT_TRUE(other.empty());
 }

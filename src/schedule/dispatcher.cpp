@@ -129,7 +129,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             log_level::warn,
             "control state not read: no scheduled run starts before it is known what is paused");
     me.node_.ready = true;
-    if (me.node_.watcher) me.node_.watcher->on_ready();
+    if (me.node_.observer) me.node_.observer->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
     me.node_.spawn(me.timekeeper_.keep_time());
     me.node_.spawn(me.lookout_.keep_looking());

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 inline const schedule_options each_second{.cron = "* * * * * *"};
 constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
 constexpr lease_options brief_at_least_once{
-    .ttl = 5s, .mode = delivery::at_least_once, .grace = 0ms};
+    .ttl = 5s, .delivery = delivery::at_least_once, .grace = 0ms};
 
 struct counting : schedule_observer {
     std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0};
@@ -26,7 +26,7 @@ struct counting : schedule_observer {
     void on_run_begun(std::string_view, millis, fence_token) override { ++begun; }
     void on_run_ended(std::string_view, run_status, millis) override { ++ended; }
     void on_fail_open(std::string_view) override { ++fail_open; }
-    void on_orphan_taken(std::string_view) override { ++taken; }
+    void on_orphan_resumed(std::string_view) override { ++taken; }
 };
 
 // Once a day at that second, which must be whole.

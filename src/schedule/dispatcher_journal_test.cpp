@@ -71,7 +71,7 @@ TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
     start.node = "gone";
     start.token = held->token();
     start.occurrence = once.occurrence;
-    start.mode = delivery::at_least_once;
+    start.delivery = delivery::at_least_once;
     start.trigger = "schedule";
     one.ask([&] { return one.records->begin(start); });
     run_end judged;
@@ -98,7 +98,7 @@ TEST(DispatcherWithoutJournal, AShortQuarantineKeepsNoRunFromBeingJudged) {
     start.token = fence_token{1};
     start.occurrence =
         occurrence{std::chrono::floor<millis>(time::local_now()).time_since_epoch().count()};
-    start.mode = delivery::at_most_once;
+    start.delivery = delivery::at_most_once;
     start.trigger = "schedule";
     start.silence_max = 1s;
     one.ask([&] { return one.records->begin(start); });
@@ -155,7 +155,7 @@ TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
 TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
     schedule_world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
     one.journal_faults->fail_all = errc::unreachable;
@@ -183,7 +183,7 @@ TEST(DispatcherWithoutJournal, NothingFiresBeforeTheControlStateHasBeenReadOnceS
     ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
     one.journal_faults->fail_all = errc::unreachable;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     auto open = each_second;
     open.on_store_down = outage::run_without_lease;
     a->cron.add(one.note("paused", "a"), each_second);
@@ -227,14 +227,14 @@ TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     const auto due = whole_second_in(10s);
     const auto once_a_day = daily_at(due);
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->cron.add(one.note("j", "a"), once_a_day);
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
     a->stop();
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
     one.journal_faults->fail_all = errc::unreachable;
-    auto b = one.node("b", {.watcher = ears});
+    auto b = one.node("b", {.observer = ears});
     b->cron.add(one.note("j", "b"), once_a_day);
     b->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 2; }));
@@ -266,7 +266,7 @@ TEST(DispatcherWithoutJournal, WhatMakesWayBeforeTheControlStateWasReadIsNoRow) 
     schedule_world one;
     one.journal_faults->fail_control_state = errc::unreachable;
     auto ears = std::make_shared<listening>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->cron.add(one.note("j", "a"), each_second);
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->skipped >= 2; }));
@@ -410,9 +410,9 @@ public:
         schedule::dispatcher::parts made_of;
         made_of.loop = &home_.loop();
         made_of.engine = home_.running();
-        made_of.records = home_.records();
+        made_of.records = home_.run_journal();
         made_of.me = {"a", made_of.engine->owner(), "a test", ""};
-        made_of.watcher = ears_;
+        made_of.observer = ears_;
         node = std::make_shared<schedule::dispatcher>(std::move(made_of));
     }
 

@@ -26,7 +26,7 @@ struct unanswered_claim : schedule_world {
     void start(std::function<void()> at_the_end) {
         settings.timeout = 100ms;
         faults->answers_to_lose = many;
-        a = node("a", {.shutdown_grace = grace, .watcher = ears});
+        a = node("a", {.shutdown_grace = grace, .observer = ears});
         auto open = each_second;
         open.on_store_down = outage::run_without_lease;
         open.overlap = overlap::queue;
@@ -93,7 +93,7 @@ TEST(DispatcherOutage, WhatDidNotBeginWithoutItsLeaseIsGivenBack) {
         stop();
     };
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.shutdown_grace = 0ms, .watcher = ears});
+    auto a = one.node("a", {.shutdown_grace = 0ms, .observer = ears});
     stop = [&] { a->request_stop(); };
     auto open = each_second;
     open.on_store_down = outage::run_without_lease;
@@ -148,7 +148,7 @@ TEST(DispatcherOutage, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     auto a = one.node("a");
     const schedule_options at_times{.cron = "*/5 * * * * *"};
     a->cron.add(one.note("once", "a", {.ttl = 2s}), at_times);
-    a->cron.add(one.note("again", "a", {.ttl = 2s, .mode = delivery::at_least_once}), at_times);
+    a->cron.add(one.note("again", "a", {.ttl = 2s, .delivery = delivery::at_least_once}), at_times);
     a->start();
     for (const auto* job : {"once", "again"}) {
         const auto skipped = [&] { return one.rows(job, run_status::skipped); };
@@ -168,7 +168,7 @@ struct job_that_goes : schedule_world {
 
     void start(int retires_to_fail) {
         journal_faults->retires_to_fail = retires_to_fail;
-        a = node("a", {.watcher = ears});
+        a = node("a", {.observer = ears});
         for (const auto* name : {"gone", "kept"})
             a->cron.add(note(name, "a"), {.cron = "0 0 1 1 *"});
         a->start();

@@ -15,7 +15,7 @@ namespace {
 // A node whose only job is due at that time, once a day, and is paused.
 std::unique_ptr<scheduler_node> paused_until_due(schedule_world& one, time::wall_instant due) {
     auto ears = std::make_shared<counting>();
-    auto made = one.node("a", {.watcher = ears});
+    auto made = one.node("a", {.observer = ears});
     made->cron.add(one.note("j", "a"), daily_at(due));
     made->start();
     EXPECT_TRUE(eventually([&] { return ears->ready == 1; }));
@@ -67,7 +67,7 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
     schedule_world one;
     one.journal_faults->fail_all = errc::unreachable;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->cron.add(one.note("j", "a"), each_second);
     a->cron.add(one.note("mark", "a"), each_second);
     a->start();
@@ -121,7 +121,7 @@ TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
     schedule_world one;
     one.settings.timeout = 30s;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
     one.faults->answers_held = true;
@@ -152,7 +152,7 @@ TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
     schedule_world one;
     const auto due = whole_second_in(10s);
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));

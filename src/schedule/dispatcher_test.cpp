@@ -62,7 +62,7 @@ TEST(Dispatcher, AnOccurrenceThatTwoNodesSkipIsToldOnce) {
     };
     auto ears = std::make_shared<listening>();
     std::atomic<bool> is_first{true};  // outlives the runs that ask it
-    auto a = one.node("a", {.watcher = ears}), b = one.node("b", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears}), b = one.node("b", {.observer = ears});
     const auto outlast = [&](const run&) {
         if (!is_first.exchange(false)) return;
         EXPECT_TRUE(eventually([&] { return skipped_rows().size() >= 2; }));
@@ -157,7 +157,7 @@ TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsTakenUpByTheNextNode) {
     const auto stopped = one.seen.lines().front().what;
     EXPECT_EQ(one.run_of(stopped.id).status, run_status::abandoned);
     auto ears = std::make_shared<counting>();
-    auto b = one.node("b", {.watcher = ears});
+    auto b = one.node("b", {.observer = ears});
     b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
     b->start();
     ASSERT_TRUE(eventually([&] { return one.run_of(stopped.id).status == run_status::completed; }));
@@ -192,7 +192,7 @@ TEST(Dispatcher, AtLeastOnceWhatWasCancelledAfterAStopIsNotTakenUp) {
     EXPECT_EQ(one.run_of(stopped.id).status, run_status::cancelled);
     const auto before = one.seen.size();
     auto ears = std::make_shared<counting>();
-    auto b = one.node("b", {.watcher = ears});
+    auto b = one.node("b", {.observer = ears});
     b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
     b->start();
     ASSERT_TRUE(one.seen.wait_for(before + 3));
@@ -305,7 +305,7 @@ TEST(Dispatcher, ARestartOfAJobWithSlotsRunsNothingAgain) {
     a->stop();
     const auto last = one.seen.occurrences().back();
     auto ears = std::make_shared<listening>();
-    auto b = one.node("b", {.watcher = ears});
+    auto b = one.node("b", {.observer = ears});
     b->cron.add(one.note("j", "b"), three);
     const auto begun = one.seen.size();
     b->start();
@@ -346,7 +346,7 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
     auto ears = std::make_shared<counting>();
     auto down = std::make_shared<testing_faults::plan>();
     auto a = std::make_unique<scheduler_node>(one.open_node(down, one.journal_faults), "a",
-                                              scheduler_options{.watcher = ears});
+                                              scheduler_options{.observer = ears});
     auto open = each_second;
     open.on_store_down = outage::run_without_lease;
     a->cron.add(one.note("j", "a"), open);
@@ -384,7 +384,7 @@ TEST(Dispatcher, FailOpenGoesOnWhileAClaimCannotBeWithdrawn) {
     schedule_world one;
     one.settings.timeout = 100ms;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     auto open = each_second;
     open.on_store_down = outage::run_without_lease;
     a->cron.add(one.note("j", "a"), open);
@@ -404,7 +404,7 @@ TEST(Dispatcher, FailOpenGoesOnWhileAClaimCannotBeWithdrawn) {
 TEST(Dispatcher, FailOpenIsAuditedWhenTheJournalIsBack) {
     schedule_world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     auto open = each_second;
     open.on_store_down = outage::run_without_lease;
     a->cron.add(one.note("j", "a"), open);

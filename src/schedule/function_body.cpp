@@ -94,8 +94,9 @@ private:
         now.partition = order.partition;
         now.partition_count = order.partition_count;
         now.arguments = order.arguments;
-        if (order.save)
-            now.save = [way = around_->home, save = order.save](std::string_view text) {
+        if (order.save_checkpoint)
+            now.save_checkpoint = [way = around_->home,
+                                   save = order.save_checkpoint](std::string_view text) {
                 // A copy of it may outlive the run, and all of pawl.
                 if (way->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
                 const runtime::link::visit on{*way};

@@ -64,7 +64,7 @@ void check_options(const std::string& job, const lease_options& lease,
                    const schedule_options& when) {
     check_choices(job, when);
     if (const auto bad = leadership_fault(lease)) refuse(job, *bad);
-    if (lease.hold && when.partitions > 1)
+    if (lease.hold_until_expiry && when.partitions > 1)
         refuse(job,
                "hold keeps a lease after its run, so partitions could not move to other "
                "processes; drop hold, or partitions");
@@ -78,7 +78,7 @@ void check_options(const std::string& job, const lease_options& lease,
         refuse(job,
                "slots bounds how many runs go on at a time, and partitions splits each run into "
                "several; drop one of the two");
-    if (when.slots > 1 && lease.hold)
+    if (when.slots > 1 && lease.hold_until_expiry)
         refuse(job,
                "hold keeps a lease after its run, so a slot would be taken that nothing runs in; "
                "drop hold, or slots");
@@ -144,10 +144,10 @@ std::optional<occurrence_rule> rule_of(const std::string& job, const schedule_op
 queue_rules queue_rules_of(const lease_options& lease, const schedule_options& when) {
     queue_rules rules;
     rules.when_running = when.overlap;
-    rules.mode = when.delivery.value_or(lease.mode);
+    rules.delivery = when.delivery.value_or(lease.delivery);
     rules.lateness_max =
         when.overlap == pawl::overlap::queue ? when.misfire_window : lateness_of(when);
-    rules.hold = lease.hold;
+    rules.hold_until_expiry = lease.hold_until_expiry;
     return rules;
 }
 
@@ -159,7 +159,7 @@ job_entry entry_of(const job_plan& plan, const schedule_options& when, const std
     what["zone"] = when.zone;
     what["body"] = "a function of the program";
     what["ttl"] = base::format_duration(plan.lease.ttl);
-    what["delivery"] = modes[static_cast<std::size_t>(plan.queue.mode)];
+    what["delivery"] = modes[static_cast<std::size_t>(plan.queue.delivery)];
     what["misfire"] = when.misfire == pawl::misfire::skip ? "skip" : "run-once";
     what["overlap"] = when.overlap == pawl::overlap::skip ? "skip" : "queue";
     what["partitions"] = when.partitions;

@@ -50,8 +50,8 @@ struct job_plan {
     // The newest of each partition says that it has run.
     std::size_t runs_kept() const noexcept { return std::max<std::size_t>(keep_runs, partitions); }
     delivery mode() const noexcept {
-        return queue.mode == delivery::at_least_once ? delivery::at_least_once
-                                                     : delivery::at_most_once;
+        return queue.delivery == delivery::at_least_once ? delivery::at_least_once
+                                                         : delivery::at_most_once;
     }
 };
 

@@ -78,7 +78,7 @@ void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, milli
     if (rules_.when_running == overlap::skip) {
         // What may still be lost is not given up for what comes later.
         const bool unresolved =
-            rules_.mode == delivery::at_least_once &&
+            rules_.delivery == delivery::at_least_once &&
             (current_ || std::any_of(queue_.begin(), queue_.end(), is_occurrence));
         const bool runs = current_ && current_->at == stage::running;
         if (runs) return skip(skipped_, made, skip_reason::overlap);

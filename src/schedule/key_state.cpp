@@ -12,8 +12,8 @@ using stage = key_queue::stage;
 
 // Only then a busy key is waited for; otherwise it answers the question.
 bool waits_in_line(const queue_rules& rules) noexcept {
-    return !rules.hold && rules.mode != delivery::off &&
-           (rules.when_running == overlap::queue || rules.mode == delivery::at_least_once);
+    return !rules.hold_until_expiry && rules.delivery != delivery::off &&
+           (rules.when_running == overlap::queue || rules.delivery == delivery::at_least_once);
 }
 
 // Between the half and the whole of it.
@@ -93,7 +93,7 @@ void key_state::on_busy(const busy& why, bool marked, instant now, double unifor
     if (why.reason == busy_reason::early || why.reason == busy_reason::quarantined)
         return again(now + told);
     if (marked && tell_outrun()) return queue_.let_go_of_current();
-    if ((marked && !stands) || rules.mode == delivery::off || rules.hold)
+    if ((marked && !stands) || rules.delivery == delivery::off || rules.hold_until_expiry)
         return queue_.let_go_of_current();
     if (why.reason == busy_reason::cooldown) return again(now + told);
     if (!waits_in_line(rules)) {
@@ -184,8 +184,9 @@ void key_state::on_ended(ending how, instant now) {
     base::ensure(is_running());
     auto& asked = *queue_.current();
     const auto& rules = queue_.rules();
-    const bool asks_again = how == ending::not_started ||
-                            (how == ending::unfinished && rules.mode == delivery::at_least_once);
+    const bool asks_again =
+        how == ending::not_started ||
+        (how == ending::unfinished && rules.delivery == delivery::at_least_once);
     if (!asks_again || !is_occurrence(asked.what)) return queue_.let_go_of_current();
     // It began in time; that it has to begin again is not its lateness.
     if (how == ending::unfinished)

@@ -15,7 +15,7 @@ constexpr occurrence second{1'800'000'060'000};
 
 key_state key_state_of(delivery mode, overlap when_running = overlap::skip) {
     queue_rules rules;
-    rules.mode = mode;
+    rules.delivery = mode;
     rules.when_running = when_running;
     return key_state{rules};
 }
@@ -411,8 +411,8 @@ TEST(KeyState, WhatGivesWayToAHolderNamesIt) {
 TEST(KeyState, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
     for (const bool hold : {true, false}) {
         queue_rules rules;
-        rules.mode = hold ? delivery::at_least_once : delivery::off;
-        rules.hold = hold;
+        rules.delivery = hold ? delivery::at_least_once : delivery::off;
+        rules.hold_until_expiry = hold;
         key_state one{rules};
         one.queue().offer_occurrence(first, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
@@ -424,7 +424,7 @@ TEST(KeyState, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
 
 TEST(KeyState, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     queue_rules rules;
-    rules.mode = delivery::at_least_once;
+    rules.delivery = delivery::at_least_once;
     rules.lateness_max = 90s;
     key_state one{rules};
     one.queue().offer_occurrence(first, start, 0ms, 0ms);

@@ -44,7 +44,7 @@ public:
     virtual void on_missed(const std::string& /*job*/, wall_instant /*before*/,
                            std::size_t /*how_many*/) {}
     virtual void on_fail_open(const std::string& /*job*/) {}
-    virtual void on_orphan_taken(const std::string& /*job*/) {}
+    virtual void on_orphan_resumed(const std::string& /*job*/) {}
     virtual void on_stale_runs(std::size_t /*how_many*/) {}
     // Whenever that changes; at first it is taken to answer.
     virtual void on_journal(bool /*answers*/) {}
@@ -56,7 +56,7 @@ struct node_parts {
     std::shared_ptr<journal> records{};  // null: nothing is written down, nobody can ask
     node_identity me{};
     std::size_t runs_max = 8;
-    std::shared_ptr<dispatch_observer> watcher{};
+    std::shared_ptr<dispatch_observer> observer{};
     millis recording_timeout = runtime::recording_timeout;
 };
 

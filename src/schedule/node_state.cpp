@@ -26,7 +26,7 @@ node_state::node_state(node_parts made_of)
       records{std::move(made_of.records)},
       me{std::move(made_of.me)},
       recording_timeout{made_of.recording_timeout},
-      watcher{std::move(made_of.watcher)},
+      observer{std::move(made_of.observer)},
       clock{records ? node_clock::compared_with::journal : node_clock::compared_with::store},
       time_changed{loop.get_executor()},
       work{loop.get_executor()},

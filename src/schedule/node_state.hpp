@@ -38,7 +38,7 @@ struct node_state {
     // From 0 to 1.
     double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
     void log(log_level how, std::string_view line) const {
-        if (watcher) watcher->log(how, line);
+        if (observer) observer->log(how, line);
     }
     // REQUIRES: `home` is set.
     void spawn(boost::asio::awaitable<void> what);
@@ -52,7 +52,7 @@ struct node_state {
     std::shared_ptr<journal> records;  // null: nothing is written down, nobody can ask
     node_identity me;
     millis recording_timeout;
-    std::shared_ptr<dispatch_observer> watcher;
+    std::shared_ptr<dispatch_observer> observer;
     std::weak_ptr<const void> home{};  // whose parts coroutines use; set before the first of them
 
     // State

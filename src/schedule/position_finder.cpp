@@ -123,7 +123,7 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
         if (!which->plan->when || !which->plan->enabled) continue;
         positions::scheduled_job its{name};
         its.on_store_down = which->plan->on_store_down;
-        its.mode = which->plan->queue.mode;
+        its.delivery = which->plan->queue.delivery;
         its.has_a_place = jobs_.times().next_of(which->entry).has_value();
         std::vector<std::optional<occurrence>> last;
         for (const auto& one : which->tracks) {

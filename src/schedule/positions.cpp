@@ -49,7 +49,8 @@ std::optional<wall_instant> positions::begin_after(const scheduled_job& which,
     if (node.is_ready && node.knows_pauses && must_not_wait) return std::nullopt;
     if (node.store == told::in_part && (node.is_ready || !must_not_wait)) return std::nullopt;
     // Nobody remembers what has run, so nothing that is past is missing.
-    if (which.mode == delivery::off) return which.has_a_place ? std::nullopt : std::optional{now};
+    if (which.delivery == delivery::off)
+        return which.has_a_place ? std::nullopt : std::optional{now};
     const auto since = since_.find(which.name);
     const bool knows_since = since != since_.end();
     const auto began = knows_since ? wall_of(occurrence{since->second}) : now;

@@ -51,7 +51,7 @@ public:
 
         const std::string& name;
         outage on_store_down = outage::wait;
-        delivery mode = delivery::at_most_once;
+        pawl::delivery delivery = pawl::delivery::at_most_once;
         bool has_a_place = false;  // in the timetable
         std::optional<occurrence> last{};
 

@@ -20,7 +20,7 @@ const std::string job = "nightly";
 struct beginning_of {
     const char* what;
     outage on_store_down = outage::wait;
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
     bool has_a_place = false;
     positions::state_of_node node{};
     std::optional<millis> published{};  // before now
@@ -40,7 +40,7 @@ TEST_P(PositionsBegin, WhereTheScheduleStands) {
     if (given.published) at.on_published(job, number(occurrence_of(now - *given.published)));
     positions::scheduled_job which{job};
     which.on_store_down = given.on_store_down;
-    which.mode = given.mode;
+    which.delivery = given.delivery;
     which.has_a_place = given.has_a_place;
     for (const auto ago : given.run) which.has_run(occurrence_of(now - ago));
 

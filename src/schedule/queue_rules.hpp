@@ -9,15 +9,16 @@ namespace pawl::schedule {
 
 struct queue_rules {
     overlap when_running = overlap::skip;
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
     millis lateness_max{3'600'000};  // how late an occurrence may begin
-    bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
+    bool hold_until_expiry =
+        false;  // leases are kept until they expire: a busy key is nothing to wait for
 };
 
 // A later occurrence must not pass one that may still be run: the store would not grant that one
 // any more.
 constexpr bool takes_in_order(const queue_rules& rules) noexcept {
-    return rules.when_running == overlap::queue || rules.mode == delivery::at_least_once;
+    return rules.when_running == overlap::queue || rules.delivery == delivery::at_least_once;
 }
 
 // Does not wait for a busy key: what one node has skipped another may still have in mind.

@@ -52,10 +52,10 @@ awaitable<void> reconciler::reconcile() {
         // A store with a quarantine grants nothing for longer than that.
         constexpr millis longest = reconcile_interval * 2;
         options.ttl = std::min(longest, node_.engine->settings().quarantine.value_or(longest));
-        options.hold = true;
+        options.hold_until_expiry = true;
         options.renew = renewal_mode::manual;
-        auto claiming = runtime::engine::claim_key(node_.engine, reconciler_key, options,
-                                                   wait_policy{}, node_.call_off.get_token());
+        auto claiming = runtime::engine::acquire_with_reason(
+            node_.engine, reconciler_key, options, wait_policy{}, node_.call_off.get_token());
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) continue;
         auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&*answer);
@@ -86,7 +86,7 @@ awaitable<void> reconciler::judge_stale_runs() {
         if (stale.has_error()) co_return;
         const auto before = seen.size();
         for (const auto& one : *stale) seen.insert(one.id);
-        if (node_.watcher) node_.watcher->on_stale_runs(seen.size());
+        if (node_.observer) node_.observer->on_stale_runs(seen.size());
         if (seen.size() == before) break;
         for (const auto& one : *stale) {
             auto judging = judge_stale(one);
@@ -128,7 +128,7 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     node_.log(log_level::warn, "run " + std::string{name_of(how.status)} + " " +
                                    job_field(one.job, one.key) + " run=" + one.id + ": " +
                                    how.reason);
-    if (node_.watcher) node_.watcher->on_run_judged(one.job, how.status);
+    if (node_.observer) node_.observer->on_run_judged(one.job, how.status);
     co_return true;
 }
 
@@ -192,7 +192,7 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     const auto finished = co_await std::move(finishing);
     if (finished.has_error()) co_return false;
     node_.log(log_level::warn, told);
-    if (node_.watcher) node_.watcher->on_run_judged(job, run_status::lost);
+    if (node_.observer) node_.observer->on_run_judged(job, run_status::lost);
     co_return true;
 }
 
@@ -201,7 +201,7 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
 awaitable<void> reconciler::find_lost_beginnings() {
     std::vector<std::shared_ptr<track>> tracks;
     for (const auto& [name, which] : jobs_.all())
-        if (which->plan->queue.mode == delivery::at_most_once && which->plan->when)
+        if (which->plan->queue.delivery == delivery::at_most_once && which->plan->when)
             for (const auto& one : which->tracks) tracks.push_back(one);
     // Where there are more than one look takes, the next look goes on behind this one.
     const auto looked_at = std::min(tracks.size(), keys_checked_max);

@@ -119,7 +119,7 @@ void registrar::on_answer(const result<void>& told) {
         node_.log(log_level::warn, "journal unreachable: " + told.error().detail);
     else
         node_.log(log_level::info, "journal reachable again");
-    if (node_.watcher) node_.watcher->on_journal(told.has_value());
+    if (node_.observer) node_.observer->on_journal(told.has_value());
 }
 
 // `seen` is the journal's clock at a moment between the two.

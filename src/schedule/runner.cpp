@@ -39,11 +39,11 @@ run_start start_of(node_state& node, const control_cache& control, const track& 
     start.owner = node.me.owner;
     start.node = node.me.name;
     if (held) start.token = held->token();
-    start.mode = which.plan->mode();
+    start.delivery = which.plan->mode();
     start.silence_max = runs::run_silence_max;
     start = started_by(wanted, std::move(start));
     // Its row says how it was to be run, whatever the job has become since.
-    if (wanted.kind == request_kind::orphan) start.mode = delivery::at_least_once;
+    if (wanted.kind == request_kind::orphan) start.delivery = delivery::at_least_once;
     if (wanted.kind == request_kind::trigger) {
         start.answers_trigger = true;
         if (const auto* asked = control.trigger(wanted.id)) start.past = asked->past;
@@ -76,11 +76,11 @@ run_order order_of(const node_state& node, const control_cache& control, const t
 run_end judge(const active_run& run, const work_result& what, const lease* held) {
     runs::circumstances under;
     under.is_at_least_once =
-        run.plan->queue.mode == delivery::at_least_once && run.order.occurrence.has_value();
+        run.plan->queue.delivery == delivery::at_least_once && run.order.occurrence.has_value();
     under.has_worked = run.worked;
     under.cause = run.cause;
     if (held != nullptr) {
-        under.trusted = held->trusted();
+        under.trusted = held->valid();
         under.loss = held->lost();
     }
     return runs::judge(what, under);
@@ -120,7 +120,7 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
                       const beginning& begun) {
     run->order = order_of(node_, control_, *run->where, start, begun);
     if (node_.records)
-        run->order.save = [session = run->session](std::string text) {
+        run->order.save_checkpoint = [session = run->session](std::string text) {
             return runs::run_session::checkpoint(session, std::move(text));
         };
     const auto with = base::quoted_words(run->order.arguments);
@@ -130,12 +130,12 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
     if (start.answers_trigger && asked && !asked->by.empty())
         run->session->note("asked", asked->by);
     if (stops_all_) run->stop(stop_cause::shutdown);
-    if (node_.watcher) {
+    if (node_.observer) {
         const auto late = start.occurrence
                               ? std::chrono::floor<millis>(node_.now() - wall_of(*start.occurrence))
                               : millis{0};
-        node_.watcher->on_run_begun(start.job, std::max(late, millis{0}), start.token);
-        if (begun.outcome == begin_outcome::resumed) node_.watcher->on_orphan_taken(start.job);
+        node_.observer->on_run_begun(start.job, std::max(late, millis{0}), start.token);
+        if (begun.outcome == begin_outcome::resumed) node_.observer->on_orphan_resumed(start.job);
     }
     node_.log(log_level::info, "run started " + job_field(start.job, start.key) + " run=" +
                                    begun.id + " token=" + std::to_string(number(start.token)) +
@@ -148,12 +148,12 @@ awaitable<run_end> runner::carry_out(std::shared_ptr<active_run> run, lease* hel
     std::weak_ptr<active_run> weak = run;
     if (held) {
         held->watch_deadline([weak, &loop = node_.loop, ttl = run->plan->lease.ttl](
-                                 instant stop_at, instant trust_end) {
+                                 instant stop_at, instant valid_until) {
             const auto who = weak.lock();
-            if (who && who->doing && trust_end <= loop.now())
+            if (who && who->doing && valid_until <= loop.now())
                 who->doing->hurry();
             else if (who)
-                who->extend(stop_at, trust_end, ttl);
+                who->extend(stop_at, valid_until, ttl);
         });
         // That is told by way of the loop, and nothing may begin without its deadline.
         auto token = boost::asio::use_awaitable;
@@ -256,15 +256,15 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
         nothing.started = false;
         runs::circumstances under;
         under.is_at_least_once =
-            start.mode == delivery::at_least_once && start.occurrence.has_value();
+            start.delivery == delivery::at_least_once && start.occurrence.has_value();
         how = runs::judge(nothing, under);
     }
     const auto took = std::chrono::floor<millis>(node_.loop.now() - run->begun - run->waited);
     node_.log(how.status == run_status::completed ? log_level::info : log_level::warn,
               "run " + std::string{name_of(how.status)} + " " + job_field(start.job, start.key) +
                   " run=" + begun.id + (how.reason.empty() ? "" : ": " + how.reason));
-    if (node_.watcher && how.status != run_status::skipped)
-        node_.watcher->on_run_ended(run->plan->name, how.status, took);
+    if (node_.observer && how.status != run_status::skipped)
+        node_.observer->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
     auto finishing =
         runs::run_session::end(run->session, std::move(how), node_.timeout_with_journal());
@@ -340,7 +340,7 @@ awaitable<void> runner::begin_again(std::shared_ptr<active_run> run, run_end las
     // Only now, so that the wait is no part of the attempt.
     run->session->next_attempt(std::move(last));
     ++run->order.attempt;
-    if (node_.watcher) node_.watcher->on_retry(run->plan->name);
+    if (node_.observer) node_.observer->on_retry(run->plan->name);
     if (!node_.records) co_return;
     auto finding = node_.records->find_run(run->session->mark().id);
     const auto row = co_await std::move(finding);

@@ -51,11 +51,11 @@ struct active_run {
         if (doing) doing->stop(why);
         if (retry_timer) retry_timer->cancel();
     }
-    void extend(instant stop, instant trust_end, millis ttl) {
+    void extend(instant stop, instant valid_until, millis ttl) {
         const auto lead =
             std::min<lease_clock::duration>(kill_lead_max, lease_clock::duration{ttl} / 50);
         stop_at = stop;
-        kill_at = trust_end - lead;
+        kill_at = valid_until - lead;
         if (doing) doing->extend(stop_at, kill_at);
     }
 };

@@ -245,7 +245,7 @@ TEST(Scheduler, TheWaitBeforeARetryIsNoPartOfTheAttempt) {
     constexpr auto least_wait = 4'000;  // of five seconds, give or take a fifth
     schedule_world one;
     auto ears = std::make_shared<listening>();
-    auto a = one.node("a", {.watcher = ears});
+    auto a = one.node("a", {.observer = ears});
     a->cron.add(one.note_and("j", "a", brief,
                              [](const run& now) {
                                  if (now.attempt == 1) throw std::runtime_error{"no paper"};
@@ -333,7 +333,7 @@ TEST(Scheduler, SkippedOccurrencesArePruned) {
     };
     const auto heard = std::make_shared<listening>();
     schedule_world one;
-    auto a = one.node("a", {.watcher = heard});
+    auto a = one.node("a", {.observer = heard});
     a->cron.add(
         one.note_and("j", "a", brief,
                      [&](const run&) { eventually([&] { return heard->skipped >= 100; }); }),

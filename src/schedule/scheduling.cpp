@@ -37,8 +37,8 @@ public:
     void on_fail_open(const std::string& job) noexcept override {
         if (watcher_) watcher_->on_fail_open(job);
     }
-    void on_orphan_taken(const std::string& job) noexcept override {
-        if (watcher_) watcher_->on_orphan_taken(job);
+    void on_orphan_resumed(const std::string& job) noexcept override {
+        if (watcher_) watcher_->on_orphan_resumed(job);
     }
 
 private:
@@ -168,7 +168,7 @@ awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_toke
     made_of.me = {me.options_.node, made_of.engine->owner(), "library", ""};
     made_of.runs_max = me.options_.max_concurrent_runs;
     made_of.recording_timeout = me.home_.recording_timeout;
-    made_of.watcher = std::make_shared<listener>(self, me.options_.watcher);
+    made_of.observer = std::make_shared<listener>(self, me.options_.observer);
     me.dispatcher_ = std::make_shared<dispatcher>(std::move(made_of));
     std::vector<std::shared_ptr<const job_plan>> first;
     {

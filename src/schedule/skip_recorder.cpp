@@ -63,8 +63,8 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
 
 void skip_recorder::tell(const track& which, std::deque<unwritten_skip>& skipped) {
     for (auto& one : skipped) {
-        if (!std::exchange(one.told, true) && node_.watcher)
-            node_.watcher->on_skipped(which.plan->name, one.what.occurrence, one.what.why);
+        if (!std::exchange(one.told, true) && node_.observer)
+            node_.observer->on_skipped(which.plan->name, one.what.occurrence, one.what.why);
     }
 }
 
@@ -79,13 +79,13 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
         start.owner = node_.me.owner;
         start.node = node_.me.name;
         start.occurrence = one.what.occurrence;
-        start.mode = which->plan->mode();
+        start.delivery = which->plan->mode();
         start.trigger = "schedule";
         auto skipping = node_.records->skip(std::move(start), text_of(one.what));
         const auto told = co_await std::move(skipping);
         if (told.has_value()) {
-            if (*told && !one.told && node_.watcher)
-                node_.watcher->on_skipped(which->plan->name, one.what.occurrence, one.what.why);
+            if (*told && !one.told && node_.observer)
+                node_.observer->on_skipped(which->plan->name, one.what.occurrence, one.what.why);
             left.pop_front();
             // A job may be skipped more often than it runs.
             const auto home = which->owner.lock();

@@ -86,8 +86,8 @@ void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
         node_.log(log_level::warn, "missed occurrences not executed " +
                                        job_field(which->plan->name) +
                                        " count=" + std::to_string(left_out));
-        if (node_.watcher)
-            node_.watcher->on_missed(which->plan->name, occurrences.front(), left_out);
+        if (node_.observer)
+            node_.observer->on_missed(which->plan->name, occurrences.front(), left_out);
     }
     for (const auto& occurrence : occurrences) {
         if (which->plan->has_slots) {
@@ -130,7 +130,7 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
 // was not answered is this node's to ask for again.
 bool timekeeper::asks_first(const track& one, occurrence what, std::size_t place) const {
     const auto& queue = one.decisions.queue();
-    if (queue.rules().mode == delivery::off || !node_.records) return true;
+    if (queue.rules().delivery == delivery::off || !node_.records) return true;
     if (one.unresolved && one.unresolved->occurrence == what) return true;
     if (place > 0) return false;
     // What it has left to others comes first; a look says whether they have run it.

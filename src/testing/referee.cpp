@@ -16,7 +16,7 @@ public:
         const auto what = "work under '" + under.key() + "' with token " +
                           std::to_string(number(under.token())) + " begins ";
         if (known.under_way > 0) note(what + "while other work under this key is going on");
-        if (!under.trusted()) note(what + "under a lease that is not valid");
+        if (!under.valid()) note(what + "under a lease that is not valid");
         if (under.token() < known.highest)
             note(what + "after work with token " + std::to_string(number(known.highest)));
         known.highest = std::max(known.highest, under.token());

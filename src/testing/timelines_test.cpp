@@ -49,7 +49,7 @@ private:
 struct Timeline : ::testing::Test {
     world here;
     std::shared_ptr<renewals> beats = std::make_shared<renewals>(here);
-    locks a = here.open({.watcher = beats});
+    locks a = here.open({.observer = beats});
     locks b = here.open();
 
     bool b_acquires() {
@@ -77,7 +77,7 @@ TEST_F(Timeline, OfAJobOfEightMinutes) {
     ASSERT_TRUE(lease);
     here.advance(8min);
     EXPECT_THAT(beats->seen(), ElementsAre(3min, 6min));
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     EXPECT_EQ(lease->release(), release_outcome::released);
     EXPECT_TRUE(b_acquires());
 }
@@ -93,7 +93,7 @@ TEST_F(Timeline, OfAHolderThatCrashes) {
     EXPECT_THAT(beats->seen(), IsEmpty());
     here.advance(1ms);
     EXPECT_TRUE(b_acquires());
-    EXPECT_FALSE(lease->trusted());
+    EXPECT_FALSE(lease->valid());
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     const auto before = one.now();
     for (int i = 0; i < 12; ++i) {
         one.advance(5min);
-        EXPECT_TRUE(lease->trusted());
+        EXPECT_TRUE(lease->valid());
         EXPECT_TRUE(refused(b.try_acquire("k", plain)));
     }
     EXPECT_EQ(one.now(), before + 1h);
-    EXPECT_GT(lease->trusted_until(), one.now());
+    EXPECT_GT(lease->valid_until(), one.now());
     EXPECT_EQ(lease->token(), token);
 }
 
@@ -68,10 +68,10 @@ TEST(World, AFrozenProcessLosesItsLeaseAndAnotherTakesOver) {
     ASSERT_TRUE(lease);
     one.freeze(a);
     one.advance(29s);
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     EXPECT_TRUE(refused(b.try_acquire("k", plain)));
     one.advance(1s);
-    EXPECT_FALSE(lease->trusted());
+    EXPECT_FALSE(lease->valid());
     EXPECT_FALSE(lease->stop_token().stop_requested());
     const auto next = b.try_acquire("k", plain);
     ASSERT_TRUE(next);
@@ -79,7 +79,7 @@ TEST(World, AFrozenProcessLosesItsLeaseAndAnotherTakesOver) {
     one.thaw(a);
     EXPECT_TRUE(lease->stop_token().stop_requested());
     EXPECT_TRUE(lease->lost());
-    EXPECT_TRUE(next->trusted());
+    EXPECT_TRUE(next->valid());
 }
 
 // The one that renews by hand loses it when it does not.
@@ -91,9 +91,9 @@ TEST(World, ALeaseThatIsNotRenewedEndsWithItsTtl) {
     one.advance(20s);
     EXPECT_TRUE(lease->renew());
     one.advance(20s);
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     one.advance(10s);
-    EXPECT_EQ(lease->lost(), loss_reason::trust_ended);
+    EXPECT_EQ(lease->lost(), loss_reason::validity_ended);
     EXPECT_TRUE(b.try_acquire("k", plain));
 }
 
@@ -117,7 +117,7 @@ TEST(World, AFrozenProcessDoesNotHearThatItsLeaseWasTaken) {
     auto lease = a.try_acquire("k", plain);
     one.freeze(a);
     EXPECT_TRUE(one.lose("k"));
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     EXPECT_TRUE(b.try_acquire("k", plain));
     one.thaw(a);
     one.advance(30s);
@@ -160,7 +160,7 @@ TEST(World, AnAnswerThatIsLostTookEffect) {
     // Its pause before it asks again ends with the time.
     while (!done) one.advance(10ms);
     asking.join();
-    EXPECT_TRUE(got && got->trusted());
+    EXPECT_TRUE(got && got->valid());
 }
 
 // A store that is away: the holder is told to stop before another could be granted the key.
@@ -174,9 +174,9 @@ TEST(World, AStoreThatIsAwayStopsTheWorkInTime) {
     EXPECT_FALSE(lease->stop_token().stop_requested());
     one.advance(8s);
     EXPECT_TRUE(lease->stop_token().stop_requested());
-    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(lease->valid());
     one.advance(10s);
-    EXPECT_EQ(lease->lost(), loss_reason::trust_ended);
+    EXPECT_EQ(lease->lost(), loss_reason::validity_ended);
     one.recover();
     EXPECT_TRUE(a.acquire("k", plain, 1s));
 }
@@ -193,7 +193,7 @@ TEST(World, AWaiterIsWokenByTheTime) {
     one.advance(31s);
     waiter.join();
     ASSERT_TRUE(got);
-    EXPECT_TRUE(got->trusted());
+    EXPECT_TRUE(got->valid());
 }
 
 TEST(World, AWaitEndsWhenItsTimeIsOver) {
@@ -209,7 +209,7 @@ TEST(World, AWaitEndsWhenItsTimeIsOver) {
     one.advance(2h);
     waiter.join();
     EXPECT_FALSE(got);
-    EXPECT_TRUE(held->trusted());
+    EXPECT_TRUE(held->valid());
 }
 
 // Worlds are apart, and a process that has ended is none of one any more.
@@ -219,7 +219,7 @@ TEST(World, WorldsAndTheirProcessesAreApart) {
     const auto first = a.try_acquire("k", plain);
     EXPECT_TRUE(b.try_acquire("k", plain));
     other.advance(1h);
-    EXPECT_TRUE(first->trusted());
+    EXPECT_TRUE(first->valid());
     {
         auto c = one.open();
         auto lease = c.try_acquire("gone", plain);
@@ -240,7 +240,7 @@ TEST(World, SlotsAndSeveralKeysGoByTheTimeToo) {
     auto both = a.acquire_all({"x", "y"}, plain);
     one.freeze(a);
     one.advance(31s);
-    EXPECT_FALSE(both->trusted());
+    EXPECT_FALSE(both->valid());
     EXPECT_TRUE(b.try_acquire_slot("gpu", 1, plain));
     EXPECT_TRUE(b.acquire_all({"x", "y"}, plain));
 }
@@ -254,7 +254,7 @@ TEST(World, ChanceIsTheSameEachTime) {
         std::vector<instant::rep> ends;
         for (int i = 0; i < 50; ++i) {
             one.advance(1s);
-            ends.push_back(lease->trusted_until().time_since_epoch().count());
+            ends.push_back(lease->valid_until().time_since_epoch().count());
         }
         return ends;
     };

@@ -133,7 +133,7 @@ occurrence occurrence_in(millis from_now) {
 claim fresh_occurrence(const std::string& key, occurrence due, delivery mode, millis ttl) {
     auto wanted = fresh_claim(key, ttl);
     wanted.occurrence = due;
-    wanted.mode = mode;
+    wanted.delivery = mode;
     return wanted;
 }
 

@@ -73,7 +73,7 @@ TYPED_TEST_P(StoreLaws, ACooldownIsEndedByTheNewestToken) {
 
     const auto released = mine.granted(fresh_claim("released", 60s));
     release_options how;
-    how.at_least = 50s;
+    how.min_hold = 50s;
     EXPECT_TRUE(yes(mine.release("released", released, how)));
     EXPECT_EQ(mine.refused(fresh_claim("released")).reason, busy_reason::cooldown);
     EXPECT_TRUE(yes(mine.force_release("released", released, 0ms)));
@@ -86,7 +86,7 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseWithADelayLeavesACooldownAlone) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 60s));
     release_options how;
-    how.at_least = 50s;
+    how.min_hold = 50s;
     EXPECT_TRUE(yes(mine.release("key", token, how)));
     EXPECT_FALSE(yes(mine.force_release("key", token, 1ms)));
     EXPECT_FALSE(yes(mine.force_release("key", fence_token{}, 1ms)));

@@ -46,7 +46,7 @@ TYPED_TEST_P(StoreLaws, AtLeastKeepsTheKeyHeldByNobody) {
     const auto wanted = fresh_claim("key", 60s);
     const auto token = mine.granted(wanted);
     release_options cooldown;
-    cooldown.at_least = 30s;
+    cooldown.min_hold = 30s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     for (const auto& late : {fresh_claim("key"), wanted}) {
         const auto told = mine.refused(late);
@@ -68,7 +68,7 @@ TYPED_TEST_P(StoreLaws, NoTokenEndsOrExtendsACooldown) {
     const fence_token none{};
     const auto token = mine.granted(fresh_claim("key", 60s));
     release_options cooldown;
-    cooldown.at_least = 30s;
+    cooldown.min_hold = 30s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     release_options done;
     done.done = occurrence_in(-1s);
@@ -88,7 +88,7 @@ TYPED_TEST_P(StoreLaws, AtLeastMayOutlastTheLease) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 10s));
     release_options cooldown;
-    cooldown.at_least = 60s;
+    cooldown.min_hold = 60s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     EXPECT_GT(mine.refused(fresh_claim("key")).remaining, 50s);
 }
@@ -99,7 +99,7 @@ TYPED_TEST_P(StoreLaws, AtLeastEndsAtItsTime) {
     const auto sent = lease_clock::now();
     const auto token = mine.granted(wanted);
     release_options cooldown;
-    cooldown.at_least = 300ms;
+    cooldown.min_hold = 300ms;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     EXPECT_GT(mine.granted_in_the_end(fresh_claim("key")), token);
     EXPECT_GE(lease_clock::now() - sent, 300ms);
@@ -110,7 +110,7 @@ TYPED_TEST_P(StoreLaws, AtLeastThatHasPassedFreesAtOnce) {
     const auto token = mine.granted(fresh_claim("key", 60s));
     mine.pass(20ms);
     release_options cooldown;
-    cooldown.at_least = 1ms;
+    cooldown.min_hold = 1ms;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     EXPECT_GT(mine.granted(fresh_claim("key")), token);
 }
@@ -119,7 +119,7 @@ TYPED_TEST_P(StoreLaws, HoldKeepsTheKeyForTheRestOfItsLease) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 30s));
     release_options hold;
-    hold.at_least = release_options::until_expiry;
+    hold.min_hold = release_options::until_expiry;
     EXPECT_TRUE(yes(mine.release("key", token, hold)));
     const auto told = mine.refused(fresh_claim("key"));
     EXPECT_EQ(told.reason, busy_reason::cooldown);

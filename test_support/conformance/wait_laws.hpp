@@ -55,7 +55,7 @@ TYPED_TEST_P(StoreLaws, AWaiterIsWokenWhenTheKeyStartsToLinger) {
     auto woke = waiter.start_waiting("key", token, bound_for(waiter));
     waiter.until_waiters("key", 1);
     release_options cooldown;
-    cooldown.at_least = 30s;
+    cooldown.min_hold = 30s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     EXPECT_EQ(woke.get(), woken(waiter));
 }

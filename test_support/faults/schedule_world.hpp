@@ -35,7 +35,7 @@ public:
     void write(const std::string& node, const run& what) {
         const std::lock_guard lock{mutex_};
         lines_.push_back({node, what});
-        lines_.back().what.save = {};
+        lines_.back().what.save_checkpoint = {};
         changed_.notify_all();
     }
     std::vector<line> lines() const {

@@ -65,14 +65,15 @@ awaitable<void> job::attempt() {
     expect_within(how_long.wait + all_.plan.settings.timeout * 4);
     std::stop_source stop;
     call_off_later(stop);
-    auto asking = engine::claim_key(home_.engine(), plan_.key, options, how_long, stop.get_token());
+    auto asking =
+        engine::acquire_with_reason(home_.engine(), plan_.key, options, how_long, stop.get_token());
     auto answer = co_await std::move(asking);
     answer_by_ = never;
     if (answer.has_error()) co_return;
     auto* won = std::get_if<std::shared_ptr<lease_state>>(&*answer);
     if (won == nullptr) co_return;
     lease held{std::move(*won)};
-    if (held.trusted() && !all_.random.happens(fickle)) {
+    if (held.valid() && !all_.random.happens(fickle)) {
         auto working = work_under(held, options.occurrence);
         co_await std::move(working);
     } else {
@@ -85,32 +86,32 @@ awaitable<void> job::attempt() {
 awaitable<void> job::work_under(lease& held, std::optional<pawl::occurrence> occurrence) {
     auto& random = all_.random;
     all_.judge.note(home_.name(), " holds ", plan_.key, " under ", number(held.token()));
-    if (occurrence) all_.judge.on_run(plan_.key, *occurrence, plan_.options.mode);
+    if (occurrence) all_.judge.on_run(plan_.key, *occurrence, plan_.options.delivery);
     node::work doing{home_, held, held.stop_token()};
     const bool hangs = !all_.healthy && random.happens(plan_.hangs);
     auto until =
         hangs ? instant::max() : home_.now() + random.between(plan_.job_least, plan_.job_most);
     auto write_at = home_.now();
     bool told = false;
-    while (held.trusted() && home_.now() < until) {
+    while (held.valid() && home_.now() < until) {
         if (!std::exchange(told, held.stop_token().stop_requested()) && told && !hangs)
             until = std::min(until, home_.now() + random.between(nanos{0}, plan_.options.grace));
         if (home_.now() >= write_at) {
             if (random.happens(plan_.options.renew == renewal_mode::manual ? 0.5 : 0.1)) {
                 auto renewing = held.async_renew();
                 const bool renewed = co_await std::move(renewing);
-                if (renewed && !held.trusted())
+                if (renewed && !held.valid())
                     all_.judge.broken(law::trust_stays_ended,
                                       plan_.key + " was renewed, says a lease that is over");
             }
-            if (held.trusted()) write_soon(held.token());
+            if (held.valid()) write_soon(held.token());
             write_at = home_.now() + random.between(plan_.options.ttl / 10, plan_.options.ttl / 2);
             continue;
         }
-        auto waiting = doing.wait_until(std::min({until, write_at, held.trusted_until()}));
+        auto waiting = doing.wait_until(std::min({until, write_at, held.valid_until()}));
         co_await std::move(waiting);
     }
-    if (!held.trusted() || !occurrence) co_return;
+    if (!held.valid() || !occurrence) co_return;
     held.mark_done();
     all_.judge.on_completion(plan_.key, *occurrence);
 }

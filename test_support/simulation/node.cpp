@@ -29,9 +29,9 @@ node::work::work(node& where, lease& under, std::stop_token told)
     : where_{where},
       under_{under},
       on_stop_{std::move(told), wake{changed_}},
-      deadline_{std::make_shared<instant>(under.trusted_until())} {
+      deadline_{std::make_shared<instant>(under.valid_until())} {
     under_.watch_deadline(
-        [told = deadline_](instant /*stop_at*/, instant trust_end) { *told = trust_end; });
+        [told = deadline_](instant /*stop_at*/, instant valid_until) { *told = valid_until; });
     where_.works_.push_back(this);
     where_.look_at_works();
 }
@@ -40,7 +40,7 @@ node::work::~work() { std::erase(where_.works_, this); }
 
 bool node::trusts(const work& what) const {
     if (home_.plan.bug == plant::unguarded && paused()) return true;
-    return what.under_.trusted();
+    return what.under_.valid();
 }
 
 std::size_t node::trusted_works() const {
@@ -51,15 +51,15 @@ std::size_t node::trusted_works() const {
 void node::look_at_works() {
     for (auto* each : works_) {
         const auto& under = each->under_;
-        if (!under.trusted()) {
+        if (!under.valid()) {
             each->ended_ = true;
             continue;
         }
         if (each->ended_)
             home_.judge.broken(law::trust_stays_ended,
                                name() + " trusts its lease of " + under.key() + " again");
-        const auto trust_end = under.trusted_until();
-        if (std::exchange(each->trust_end_, trust_end) != trust_end) home_.audit(under.key());
+        const auto valid_until = under.valid_until();
+        if (std::exchange(each->valid_until_, valid_until) != valid_until) home_.audit(under.key());
     }
 }
 
@@ -139,7 +139,7 @@ void node::crash(nanos down) {
     home_.judge.note(name(), " crashes");
     std::erase_if(orphans_, [this](const orphan& each) { return each.deadline <= now(); });
     for (const auto* each : works_)
-        if (each->under_.trusted() && home_.plan.guards)
+        if (each->under_.valid() && home_.plan.guards)
             orphans_.push_back({each->under_.key(), each->under_.token(), *each->deadline_});
     end();
     if (down > nanos{0}) home_.time.after(down, [this] { start(); });
@@ -182,7 +182,7 @@ void node::start() {
     made_of.store = make_remote_store(*this);
     made_of.settings = home_.plan.settings;
     made_of.owner = name() + ":" + std::to_string(life_);
-    made_of.watcher = std::make_shared<listener>(*this);
+    made_of.observer = std::make_shared<listener>(*this);
     mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
     mine.link = std::make_shared<runtime::link>(mine.loop, mine.engine);
     mine.engine->connect(mine.link);

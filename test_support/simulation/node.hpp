@@ -100,7 +100,7 @@ public:
         // What a guard outside the process was told last.
         std::shared_ptr<instant> deadline_;
         // What was seen of it last.
-        instant trust_end_{};
+        instant valid_until_{};
         bool ended_ = false;
     };
 

@@ -23,8 +23,8 @@ lease_options draw_options(rng& random, double drift) {
     options.ttl = pick(random, ttls);
     options.drift = drift;
     options.grace = options.ttl / 4;
-    if (random.happens(0.3)) options.at_least = options.ttl / 2;
-    if (random.happens(0.1)) options.hold = true;
+    if (random.happens(0.3)) options.min_hold = options.ttl / 2;
+    if (random.happens(0.1)) options.hold_until_expiry = true;
     if (random.happens(0.3)) options.if_expired = expired_renewal::extend_if_unclaimed;
     if (random.happens(0.5)) options.max_lifetime = options.ttl * 3;
     if (random.happens(0.1)) options.renew = renewal_mode::manual;
@@ -38,7 +38,7 @@ key_plan draw_key(rng& random, double drift, std::size_t index) {
     plan.key = names[index];
     plan.options = draw_options(random, drift);
     plan.has_occurrences = index > 0;
-    plan.options.mode = index == 2 ? delivery::at_least_once : delivery::at_most_once;
+    plan.options.delivery = index == 2 ? delivery::at_least_once : delivery::at_most_once;
     plan.period = random.between(seconds{2}, seconds{8});
     plan.job_least = plan.options.ttl / 20;
     plan.job_most = plan.options.ttl * 3 / 2;
@@ -71,7 +71,7 @@ std::string_view name_of(plant bug) {
                                "repeat_mints",
                                "renew_revives",
                                "release_any",
-                               "at_least_ignored",
+                               "min_hold_ignored",
                                "force_release_at_once",
                                "occurrence_unmarked",
                                "occurrence_used_up",

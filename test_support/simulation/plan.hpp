@@ -25,7 +25,7 @@ enum class plant {
     repeat_mints,           // rule 2: a repeated claim gets a new token
     renew_revives,          // rule 3: a renewal takes the key back from whoever has it
     release_any,            // rule 4: a release frees the key whoever has it
-    at_least_ignored,       // rule 4: a release frees the key though it was to stay held
+    min_hold_ignored,       // rule 4: a release frees the key though it was to stay held
     force_release_at_once,  // rule 5: no lock delay
     occurrence_unmarked,    // rule 6: an at-most-once occurrence is not marked by its grant
     occurrence_used_up,     // rule 6: an at-least-once occurrence is marked by its grant

@@ -19,7 +19,7 @@ std::string_view name_of(law which) {
     constexpr std::array<std::string_view, laws> names{
         "one_holder",     "trust_is_backed", "trust_stays_ended", "tokens_rise",
         "writes_rise",    "holder_served",   "runs_once",         "done_is_completed",
-        "not_before_due", "kept_at_least",   "progress"};
+        "not_before_due", "kept_min_hold",   "progress"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -39,7 +39,7 @@ void referee::on_grant(const std::string& key, fence_token token) {
     mix(number(token));
     auto& seen = keys_[key];
     seen.granted_at = time_.now();
-    if (seen.granted_at < seen.kept_until) broken(law::kept_at_least, key + " is granted too soon");
+    if (seen.granted_at < seen.kept_until) broken(law::kept_min_hold, key + " is granted too soon");
     if (number(token) <= seen.granted)
         broken(law::tokens_rise, key + " granted under " + std::to_string(number(token)) +
                                      " after " + std::to_string(seen.granted));

@@ -24,7 +24,7 @@ enum class law {
     runs_once,          // an at-most-once occurrence runs once at most
     done_is_completed,  // an at-least-once occurrence counts as done only when it was completed
     not_before_due,     // no occurrence counts as done long before it is due
-    kept_at_least,      // a key stays held for at_least after its grant, or for as long as it was
+    kept_min_hold,      // a key stays held for min_hold after its grant, or for as long as it was
     progress            // once faults stop, whoever waits is served
 };
 constexpr std::size_t laws = 11;

@@ -36,7 +36,7 @@ void simulated_store::lose_data(nanos outage) {
 
 delivery simulated_store::mode_of(const std::string& key) const {
     for (const auto& plan : plan_.keys)
-        if (plan.key == key) return plan.options.mode;
+        if (plan.key == key) return plan.options.delivery;
     return delivery::at_most_once;
 }
 
@@ -80,7 +80,8 @@ acquire_result<grant> simulated_store::acquire(const claim& wanted, nanos caller
     auto answer = decide(state, wanted, callers_wall);
     if (state.last_done && state.last_done != last_done) {
         const auto wall = std::chrono::ceil<millis>(now().wall);
-        judge_.on_done(wanted.key, *state.last_done, wanted.mode, wall + plan_.settings.max_skew);
+        judge_.on_done(wanted.key, *state.last_done, wanted.delivery,
+                       wall + plan_.settings.max_skew);
     }
     if (const auto* no = std::get_if<busy>(&answer)) {
         judge_.happened(fact::busy);
@@ -125,10 +126,10 @@ bool simulated_store::release(const std::string& key, fence_token token,
     const auto last_done = state.last_done;
     if (plan_.bug == plant::release_any) token = state.holder;
     const auto kept_until =
-        how.at_least == release_options::until_expiry ? state.until : state.acquired + how.at_least;
+        how.min_hold == release_options::until_expiry ? state.until : state.acquired + how.min_hold;
     const release_options at_once{millis{0}, how.done};
     const auto effect =
-        rules::release(state, token, plan_.bug == plant::at_least_ignored ? at_once : how, now());
+        rules::release(state, token, plan_.bug == plant::min_hold_ignored ? at_once : how, now());
     if (effect.was_holder) judge_.on_linger(key, kept_until);
     if (state.last_done && state.last_done != last_done)
         judge_.on_done(key, *state.last_done, mode_of(key),

@@ -18,7 +18,7 @@ constexpr millis progress_bound{30'000};
 
 void witness::enter(const lease& held) {
     const std::lock_guard lock{mutex_};
-    if (inside_ != nullptr && inside_->trusted() && held.trusted()) ++overlaps_;
+    if (inside_ != nullptr && inside_->valid() && held.valid()) ++overlaps_;
     inside_ = &held;
     ++grants_;
     changed_.notify_all();
@@ -28,7 +28,7 @@ void witness::write(const lease& held) {
     const std::lock_guard lock{mutex_};
     const auto token = number(held.token());
     // A holder that has lost its trust in the meantime is what fencing is for: it is refused here.
-    if (token < newest_ && held.trusted()) ++tokens_fallen_;
+    if (token < newest_ && held.valid()) ++tokens_fallen_;
     newest_ = std::max(newest_, token);
 }
 
@@ -39,7 +39,7 @@ void witness::leave(const lease& held) {
 
 bool witness::anybody_trusts() const {
     const std::lock_guard lock{mutex_};
-    return inside_ != nullptr && inside_->trusted();
+    return inside_ != nullptr && inside_->valid();
 }
 
 std::uint64_t witness::grants() const {
@@ -113,7 +113,7 @@ void contenders::compete(contender& me) {
             if (me.is_slow) {
                 // Long enough for some renewals, unless the lease is lost.
                 const auto until = lease_clock::now() + options.ttl / 2;
-                eventually([&] { return !held->trusted() || lease_clock::now() > until; });
+                eventually([&] { return !held->valid() || lease_clock::now() > until; });
                 seen_.write(*held);
             }
             // Long enough that a fault usually finds somebody inside.

@@ -26,7 +26,7 @@ DASHBOARD = ROOT / "deploy/grafana/pawl.json"
 CONTRACT = {
     "pawl_lock_acquire_total": {"outcome": {"granted", "busy", "already_done", "error"}}, "pawl_lock_wait_seconds": {},
     "pawl_lock_hold_seconds": {}, "pawl_lock_renew_total": {"outcome": {"renewed", "lost", "unknown"}},
-    "pawl_lock_lost_total": {"reason": {"taken", "trust_ended", "lifetime_ended"}}, "pawl_lock_forced_release_total": {},
+    "pawl_lock_lost_total": {"reason": {"taken", "validity_ended", "lifetime_ended"}}, "pawl_lock_forced_release_total": {},
     "pawl_locks_held": {}, "pawl_store_operation_seconds": {"operation": {"acquire", "renew", "release"}}, "pawl_store_up": {},
     "pawl_fail_open_total": {"job": {"stubborn"}},
     "pawl_runs_total": {"job": {"fine"}, "status": {"completed", "failed", "cancelled", "lost", "timed_out", "abandoned", "skipped"}},
@@ -201,7 +201,7 @@ class World:
         until(lambda: self.api.page().value("pawl_store_up") == 0)
         self.api.counts("pawl_fail_open_total", job="stubborn")
         self.api.counts("pawl_lock_renew_total", outcome="unknown")
-        self.api.counts("pawl_lock_lost_total", reason="trust_ended")
+        self.api.counts("pawl_lock_lost_total", reason="validity_ended")
         until(lambda: self.api.page().value("pawl_journal_up") == 0)
         self.down = self.api.page()
         self.redis.begin()
@@ -370,7 +370,7 @@ class MetricsTest(unittest.TestCase):
 
     def test_a_name_or_a_label_that_is_not_there_is_found(self):
         for wrong in ("rate(pawl_lock_aquire_total[5m])", 'pawl_lock_acquire_total{outcome="won"}', 'pawl_runs_total{jobs=~".*"}',
-                      "sum by (nodes) (pawl_locks_held)", "vector(0)", 'pawl_lock_lost_total{reason!~"taken|trust_ended|lifetime_ended|closed"}'):
+                      "sum by (nodes) (pawl_locks_held)", "vector(0)", 'pawl_lock_lost_total{reason!~"taken|validity_ended|lifetime_ended|closed"}'):
             self.assertNotEqual(list(faults_of(wrong, self.series)), [], wrong)
 
     def test_the_legends_and_texts_name_labels_that_are_there(self):

@@ -6,7 +6,8 @@
 // run's token, and a stale one is rejected. Times are the journal's own, so that no node's clock is
 // recorded. An audit entry is never changed or removed.
 //
-// The source of pawl has a conformance suite that checks a journal against what is written here.
+// All times in this header are Unix milliseconds on the journal's clock, unless they say otherwise.
+// Pawl's source has a conformance suite that checks a journal against what is written here.
 #pragma once
 
 #include <pawl/run_status.hpp>
@@ -46,7 +47,7 @@ constexpr std::size_t control_entries_max = 1000;
 // The most attempts of one run.
 constexpr int attempts_max = 1000;
 
-// One run as it is recorded. Times are Unix milliseconds on the journal's clock.
+// One run as it is recorded.
 struct run_record {
     // A UUID, the same for every attempt.
     std::string id;
@@ -67,7 +68,7 @@ struct run_record {
 
     // Nothing: it was triggered manually, or its job has no schedule.
     std::optional<pawl::occurrence> occurrence{};
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
 
     // Why it runs: schedule, manual, exec or library.
     std::string trigger;
@@ -121,7 +122,7 @@ struct run_start {
     // 0: it runs without a lease (fail-open), and any token is newer.
     fence_token token{};
     std::optional<pawl::occurrence> occurrence{};
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
     std::string trigger;
 
     // It consumes the trigger with this id.
@@ -394,7 +395,8 @@ public:
                                                              std::uint32_t partition,
                                                              pawl::occurrence occurrence) = 0;
 
-    // `limit` is 1 to page_limit_max. A row that is taken over keeps its place.
+    // Those that begin after `after`, a run_page::next; from the newest if it is empty. `limit` is
+    // 1 to page_limit_max. A row that is taken over keeps its place.
     virtual async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) = 0;
 
     // The events of a run, the oldest first.
@@ -447,7 +449,7 @@ public:
     // Removes entries that this node published last.
     virtual async<std::size_t> retire(std::vector<std::string> names, std::string node) = 0;
 
-    // In byte order of their names, those after `after`.
+    // In byte order of their names, those after `after`. `limit` is 1 to page_limit_max.
     virtual async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) = 0;
     virtual async<std::optional<job_entry>> find_job(std::string name) = 0;
 
@@ -462,7 +464,8 @@ public:
 
     virtual async<audit_entry> append_audit(audit_draft what) = 0;
 
-    // Entries with a lower sequence than `before` (0: from the newest), the newest first.
+    // Entries with a lower sequence than `before` (0: from the newest), the newest first. `limit`
+    // is 1 to page_limit_max.
     virtual async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) = 0;
 };
 

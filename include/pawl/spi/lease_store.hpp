@@ -5,8 +5,8 @@
 // occurrence that is done is not granted again. Only the store's clock ends a lease: durations
 // cross this interface, never wall-clock times.
 //
-// The page "The rules of safety" of the documentation states these promises in full. The source of
-// pawl has a conformance suite that checks a store against them.
+// The page "The rules of safety" of the documentation states these promises in full. The installed
+// program pawl-conformance checks a store against them.
 #pragma once
 
 #include <pawl/examination.hpp>
@@ -36,7 +36,7 @@ struct claim {
           owner{std::move(its_owner)},
           ttl{its_ttl} {}
 
-    // 1 to 512 bytes without control characters.
+    // 1 to 512 bytes of UTF-8 without control characters.
     std::string key;
 
     // Fresh and random for each claimer. Repeating a claim returns the same grant.
@@ -53,7 +53,7 @@ struct claim {
     std::optional<pawl::occurrence> occurrence{};
 
     // When `occurrence` counts as done. Default: at_most_once.
-    delivery mode = delivery::at_most_once;
+    pawl::delivery delivery = pawl::delivery::at_most_once;
 
     // While no connection can be had: fail, and answer `unreachable` with the first attempt to
     // connect that fails, or retry until the timeout. Default: retry.
@@ -108,12 +108,12 @@ struct held {
 
 // How a lease ends.
 struct release_options {
-    // As `at_least`: the key stays in cooldown for the rest of its lease.
+    // As `min_hold`: the key stays in cooldown for the rest of its lease.
     static constexpr millis until_expiry = millis::max();
 
     // The key stays in cooldown until this long after it was granted, or free at once if that is
     // past. Default: 0.
-    millis at_least{0};
+    millis min_hold{0};
 
     // The occurrence that is done now, in at-least-once mode: raises record::last_done.
     std::optional<occurrence> done{};

@@ -32,10 +32,11 @@ class loop;
 constexpr std::uint32_t engine_interface = 3;
 
 // Where an engine runs. One thread at a time drives the executor, and every verb is awaited on it.
-struct engine_place {
+struct engine_context {
     boost::asio::any_io_executor executor;
 
-    // Pawl's own, for engines that are built from its source. Borrowed: it outlives the engine.
+    // Pawl's own, for engines that are built from its source: yours needs none. Never null.
+    // Borrowed: it outlives the engine.
     net::loop* loop;
 
     // open_options::connections. A URL with anything in engine_plan::connects_by comes without one
@@ -47,10 +48,10 @@ struct engine_place {
 // verb contacts a server, not these.
 struct engine_plan {
     store_settings settings{};
-    std::function<std::shared_ptr<lease_store>(const engine_place&)> make{};
+    std::function<std::shared_ptr<lease_store>(const engine_context&)> make{};
 
     // Empty: the engine keeps no journal of runs.
-    std::function<std::shared_ptr<journal>(const engine_place&)> make_journal{};
+    std::function<std::shared_ptr<journal>(const engine_context&)> make_journal{};
 
     // What the URL says about where and how to connect, such as "sslmode=", which cannot hold over
     // a connection of the application's own. Empty: nothing.

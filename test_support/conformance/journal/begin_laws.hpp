@@ -31,7 +31,7 @@ TYPED_TEST_P(JournalLaws, ARunIsWrittenDownAsItBegan) {
     EXPECT_EQ(number(run.token), 7u);
     ASSERT_TRUE(run.occurrence);
     EXPECT_EQ(number(*run.occurrence), 1'700'000'000'123);
-    EXPECT_EQ(run.mode, delivery::at_least_once);
+    EXPECT_EQ(run.delivery, delivery::at_least_once);
     EXPECT_EQ(run.trigger, "schedule");
     EXPECT_EQ(run.status, run_status::started);
     EXPECT_EQ(run.reason, "");
@@ -200,7 +200,7 @@ TYPED_TEST_P(JournalLaws, AnAbandonedRunIsResumedAtLeastOnceOnly) {
 TYPED_TEST_P(JournalLaws, AnOrphanWithoutAnOccurrenceIsResumedUnderItsId) {
     auto mine = this->open();
     auto first = fresh_run("report", 7);
-    first.mode = delivery::at_least_once;
+    first.delivery = delivery::at_least_once;
     mine.begin(first);
     EXPECT_TRUE(mine.get(mine->finish(mark_of(first), ended(run_status::abandoned))));
     auto second = first;

@@ -163,7 +163,7 @@ TYPED_TEST_P(JournalLaws, ARunJudgedAbandonedIsAnOrphanUntilItIsTakenUp) {
     ASSERT_EQ(orphans.size(), 1u);
     EXPECT_EQ(orphans[0].id, again.id);
     EXPECT_EQ(orphans[0].checkpoint, "half");
-    EXPECT_EQ(orphans[0].mode, delivery::at_least_once);
+    EXPECT_EQ(orphans[0].delivery, delivery::at_least_once);
     auto next = fresh_occurrence_run("report", 1, 8, delivery::at_least_once);
     EXPECT_EQ(mine.begin(next, begin_outcome::resumed).checkpoint, "half");
     EXPECT_TRUE(mine.get(mine->read_control_state()).orphans.empty());

@@ -119,7 +119,7 @@ run_start fresh_occurrence_run(const std::string& job, std::int64_t due, std::ui
                                delivery mode) {
     auto start = fresh_run(job, token);
     start.occurrence = occurrence{due};
-    start.mode = mode;
+    start.delivery = mode;
     return start;
 }
 

@@ -55,7 +55,7 @@ TYPED_TEST_P(JournalLaws, AListedRunIsAsItIsWhenShown) {
     EXPECT_EQ(run.key, shown.key);
     EXPECT_EQ(run.owner, shown.owner);
     EXPECT_EQ(run.occurrence, shown.occurrence);
-    EXPECT_EQ(run.mode, shown.mode);
+    EXPECT_EQ(run.delivery, shown.delivery);
     EXPECT_EQ(run.trigger, shown.trigger);
     EXPECT_EQ(run.status, run_status::cancelled);
     EXPECT_EQ(run.reason, "asked");

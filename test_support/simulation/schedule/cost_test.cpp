@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Simulation, ScheduleCost, testing::Values(1, 3, 10, 30,
 TEST(ScheduleCosts, AtLeastOnceCostsTheSame) {
     cost_case what;
     what.nodes = 30;
-    what.rules.mode = delivery::at_least_once;
+    what.rules.delivery = delivery::at_least_once;
     EXPECT_LE(measured("at least once", what).store, 2.2 + looks_of_a_node * 30 / 20);
     what.rules.when_running = overlap::queue;
     EXPECT_LE(measured("at least once, in line", what).store, 2.2 + looks_of_a_node * 30 / 20);

@@ -221,7 +221,7 @@ std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
         plan->when = now.when;
         plan->queue = wanted.rules;
         plan->lease.ttl = wanted.ttl;
-        plan->lease.mode = plan->mode();
+        plan->lease.delivery = plan->mode();
         plan->jitter = wanted.jitter;
         plan->partitions = now.partitions;
         plan->has_slots = now.has_slots;
@@ -261,7 +261,7 @@ void node::start() {
     if (home_.plan.has_journal) parts.records = make_remote_journal(*this);
     parts.me = {name(), owner(), "simulated", ""};
     parts.runs_max = home_.plan.runs_max;
-    parts.watcher = std::make_shared<listener>(*this);
+    parts.observer = std::make_shared<listener>(*this);
     mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
     mine.dispatcher->replace_jobs(jobs());
     boost::asio::co_spawn(

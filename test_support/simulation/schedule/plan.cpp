@@ -50,7 +50,7 @@ const auto& pick(rng& random, const Choices& choices) {
 schedule::queue_rules draw_rules(rng& random) {
     schedule::queue_rules rules;
     rules.when_running = random.happens(0.3) ? overlap::queue : overlap::skip;
-    rules.mode = random.happens(0.6) ? delivery::at_least_once : delivery::at_most_once;
+    rules.delivery = random.happens(0.6) ? delivery::at_least_once : delivery::at_most_once;
     return rules;
 }
 
@@ -117,7 +117,7 @@ job_plan draw_job(rng& random, character kind, const time::zone& where, std::siz
     job.rules.lateness_max = window;
     const bool is_dense = kind == character::dense || kind == character::leaping;
     if (is_dense) job.ttl = pick(random, short_ttls);
-    if (is_dense && random.happens(0.4)) job.rules.mode = delivery::at_most_once;
+    if (is_dense && random.happens(0.4)) job.rules.delivery = delivery::at_most_once;
     if (random.happens(0.3)) job.jitter = is_dense ? seconds{1} : seconds{20};
     if (random.happens(0.2)) first.partitions = 2 + static_cast<std::uint32_t>(random.below(3));
     job.editions.push_back(first);

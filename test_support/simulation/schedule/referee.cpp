@@ -202,7 +202,7 @@ void referee::on_begin(const begun_run& what) {
         broken(law::skipped_rests, key + " began " + text_of(occurrence) + ", which was skipped");
     if (!has_turn(what))
         broken(law::runs_once, key + " began " + text_of(occurrence) + " out of turn");
-    if (history.begins > 1 && plan_.jobs[job].rules.mode == delivery::at_most_once)
+    if (history.begins > 1 && plan_.jobs[job].rules.delivery == delivery::at_most_once)
         broken(law::runs_once, key + " began " + text_of(occurrence) + " again");
     if (token < seen.begun) broken(law::tokens_rise, key + " began under an older token");
     seen.begun = std::max(seen.begun, token);
@@ -572,8 +572,8 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                          (forgotten && row.starts_with(" (lost: ")) ||
                          row.starts_with(" (skipped: ") || row.starts_with(" (failed: given up") ||
                          (row == " (no row)" && history.unwritten);
-    if (plan.rules.mode == delivery::at_least_once && history.begins > 0 && !history.completed &&
-        !let_go && !is_told && is_there_at_the_end(job, key))
+    if (plan.rules.delivery == delivery::at_least_once && history.begins > 0 &&
+        !history.completed && !let_go && !is_told && is_there_at_the_end(job, key))
         broken(law::completed,
                key + " began " + text_of(occurrence) + " and never completed it" + row);
     // Who was granted it could be reached by nobody for so long that others took it for lost:
@@ -586,7 +586,7 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                          (!history.given_back && row.starts_with(" (lost: its node ") &&
                           row.ends_with(" became unresponsive)")));
     // Others have found it marked, and left it to who had it; so it is that node's to run.
-    const bool given_back = history.given_back && plan.rules.mode == delivery::at_most_once;
+    const bool given_back = history.given_back && plan.rules.delivery == delivery::at_most_once;
     bool needed = false;
     bool prompt = false;
     for (std::size_t node = 0; node < healthy_.size() && known && !forgotten; ++node) {

@@ -81,7 +81,7 @@ public:
         const auto asked_for = wanted.occurrence;
         const auto bug = wire_->home().plan.bug;
         if (bug == plant::occurrence_unsent) wanted.occurrence.reset();
-        if (bug == plant::used_up_by_grant) wanted.mode = delivery::at_most_once;
+        if (bug == plant::used_up_by_grant) wanted.delivery = delivery::at_most_once;
         const auto refused = std::make_shared<bool>(false);
         return line_.ask<acquire_result<grant>>([where = wire_, wanted, asked_for, refused] {
             auto answer = grant_or_not(*where, wanted, asked_for);

@@ -1,4 +1,4 @@
 // wants: nodiscard
 void wrong(pawl::locks& locks, const pawl::lease_options& options) {
-    locks.claim_key("k", options);
+    locks.acquire_with_reason("k", options);
 }

@@ -7,7 +7,7 @@ void work();
 
 void right(pawl::locks& locks, const pawl::lease_options& options) {
     if (auto lease = locks.try_acquire("k", options)) work();
-    if (const auto lease = locks.acquire("k", options, 1s); lease && lease->trusted()) work();
+    if (const auto lease = locks.acquire("k", options, 1s); lease && lease->valid()) work();
     while (auto lease = locks.try_acquire("k", options)) work();
     std::optional<pawl::lease> kept = locks.try_acquire("k", options);
     if (kept) kept->release();

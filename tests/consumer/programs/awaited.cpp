@@ -38,7 +38,7 @@ awaitable<int> acquire(pawl::locks& locks, std::string tenant) {
             co_await locks.async_acquire("tenant/" + tenant + "/export/of/everything",
                                          {.ttl = 30s, .grace = 1s}, 1min, stop.get_token()))
         ++held;
-    const auto claimed = co_await locks.async_claim_key(
+    const auto claimed = co_await locks.async_acquire_with_reason(
         std::string{"a/key/that/is/a/temporary/string/of/its/own"}, {.ttl = 30s}, {.wait = 1min});
     if (std::holds_alternative<pawl::lease>(claimed)) ++held;
     for (int i = 0; i < 3; ++i)

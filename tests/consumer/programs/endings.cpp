@@ -58,7 +58,7 @@ void end_of_locks(const std::string& url) {
     locks.reset();
     waiter.join();
     check(ended == pawl::errc::closed, "a blocked acquire did not end with errc::closed");
-    check(told.stop_requested() && !lease->trusted(), "a lease that outlives its locks is trusted");
+    check(told.stop_requested() && !lease->valid(), "a lease that outlives its locks is trusted");
     check(lease->lost() == pawl::loss_reason::closed, "it does not say why it is lost");
 }
 
@@ -67,12 +67,12 @@ void in_own_locks(const std::string& url, bool is_parents) {
     const auto refused = own.try_acquire("parent", a_minute);
     check(!is_parents || !refused, "a child got the key that its parent holds");
     const auto granted = own.try_acquire("child", a_minute);
-    check(granted && granted->trusted(), "a child's own locks do not work");
+    check(granted && granted->valid(), "a child's own locks do not work");
 }
 
 int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url) {
     alarm(30);
-    check(!lease.trusted() && lease.lost() == pawl::loss_reason::closed, "a child trusts a lease");
+    check(!lease.valid() && lease.lost() == pawl::loss_reason::closed, "a child trusts a lease");
     std::string said;
     try {
         const auto none = inherited.try_acquire("child", a_minute);
@@ -104,7 +104,7 @@ void fork_after_open(const std::string& url) {
     int status = 0;
     check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
           "a child of a fork() failed or hung");
-    check(lease->trusted() && lease->renew(), "the parent's lease was disturbed");
+    check(lease->valid() && lease->renew(), "the parent's lease was disturbed");
     check(lease->release() == pawl::release_outcome::released, "the parent could not release");
 }
 

@@ -114,7 +114,7 @@ void over_connections_of_the_program() {
 // -- run
 
 void claim(pawl::locks& locks, pawl::occurrence due) {
-    auto tried = locks.claim_key("invoices/nightly", {.ttl = 30s, .occurrence = due});
+    auto tried = locks.acquire_with_reason("invoices/nightly", {.ttl = 30s, .occurrence = due});
     if (auto* lease = std::get_if<pawl::lease>(&tried))
         work(*lease);
     else if (auto* other = std::get_if<pawl::busy>(&tried))
@@ -188,8 +188,8 @@ void in_a_world() {
     auto lease = here.try_acquire("invoices", {.ttl = 30s});
     world.freeze(here);
     world.advance(31s);
-    assert(!lease->trusted());
-    assert(there.try_acquire("invoices", {.ttl = 30s}).value().trusted());
+    assert(!lease->valid());
+    assert(there.try_acquire("invoices", {.ttl = 30s}).value().valid());
 }
 
 boost::asio::awaitable<void> nightly(pawl::locks& locks) {
@@ -223,7 +223,7 @@ void read_and_write(pawl::locks& locks) {
 
     if (auto mine = locks.acquire_slot("catalog", readers, {.ttl = 30s}, 1min)) {
         const auto seen = read_catalog();
-        if (mine->trusted()) use(seen);  // no writer has begun meanwhile
+        if (mine->valid()) use(seen);  // no writer has begun meanwhile
     }
 
     std::vector<std::string> all;

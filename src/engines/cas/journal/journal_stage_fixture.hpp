@@ -272,7 +272,7 @@ inline run_start start_of(const std::string& id, std::uint64_t token,
     start.token = fence_token{token};
     start.node = "node-" + std::to_string(token);
     start.trigger = "schedule";
-    start.mode = mode;
+    start.delivery = mode;
     start.silence_max = 10s;
     if (due) start.occurrence = occurrence{*due};
     return start;

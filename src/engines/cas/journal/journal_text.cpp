@@ -193,7 +193,7 @@ void read_runner(members& from, run_record& run) {
     if (const auto when = from.maybe<std::int64_t>("occurrence"))
         run.occurrence = occurrence{*when};
     const auto mode = from.bytes("mode");
-    run.mode = mode == again ? delivery::at_least_once : delivery::at_most_once;
+    run.delivery = mode == again ? delivery::at_least_once : delivery::at_most_once;
     if (mode != again && mode != once) from.wrong();
     run.trigger = from.bytes("trigger");
     const auto status = run_status_named(from.bytes("status"));
@@ -239,7 +239,7 @@ json::object json_of_runner(const run_record& run) {
                       {"token", plain(run.token)}};
     if (run.occurrence) body["occurrence"] = number(*run.occurrence);
     const auto status = name_of(run.status);
-    body["mode"] = run.mode == delivery::at_least_once ? again : once;
+    body["mode"] = run.delivery == delivery::at_least_once ? again : once;
     body["trigger"] = bytes(run.trigger);
     body["status"] = json::string_view{status.data(), status.size()};
     body["reason"] = bytes(run.reason);

@@ -40,7 +40,7 @@ run_state whole_state() {
     run.node = "k\xc3\xb6ln";
     run.token = fence_token{7};
     run.occurrence = occurrence{-5'000'000'000'000};
-    run.mode = delivery::at_least_once;
+    run.delivery = delivery::at_least_once;
     run.trigger = "schedule";
     run.status = run_status::cancelled;
     run.reason = "asked";

@@ -68,27 +68,27 @@ private:
     void trusts(int who, fence_token token, instant sent) {
         const auto now = on.now();
         if (sent + ttl <= now) return;
-        if (trusted_by != who && trusted_until > now) ++seen.overlaps;
+        if (trusted_by != who && valid_until > now) ++seen.overlaps;
         if (token < newest || (token == newest && trusted_by != who)) ++seen.fallen;
         newest = token;
         trusted_by = who;
-        trusted_until = sent + ttl;
+        valid_until = sent + ttl;
     }
 
     boost::asio::awaitable<void> hold(int who, std::shared_ptr<lease_store> store,
                                       fence_token token) {
         const std::vector<held> mine{{"key", token, ttl}};
-        for (auto beats = any(5); beats > 0 && trusted_until > on.now(); --beats) {
+        for (auto beats = any(5); beats > 0 && valid_until > on.now(); --beats) {
             co_await net::sleep_for(ttl * 3 / 10);
             const auto sent = on.now();
             const auto renewed = co_await store->renew(mine);
-            if (trusted_by != who || trusted_until <= on.now()) co_return;
+            if (trusted_by != who || valid_until <= on.now()) co_return;
             if (renewed.has_error() || renewed->front() == renewal::unknown) continue;
             if (renewed->front() == renewal::lost) break;
             ++seen.renewed;
             trusts(who, token, sent);
         }
-        if (trusted_by == who) trusted_until = on.now();
+        if (trusted_by == who) valid_until = on.now();
         if (happens(25)) {  // a crash: its trust goes with it
             ++seen.crashed;
             co_return;
@@ -127,7 +127,7 @@ private:
     }
 
     // Who trusts a lease, and until when.
-    instant trusted_until{};
+    instant valid_until{};
     int trusted_by = -1;
     fence_token newest{};
 

@@ -263,7 +263,7 @@ TEST_F(CasStore, AtLeastHasPassedWhenOurOwnClockSaysSo) {
     const auto token = mine.granted(claim_of("a"));
     on.pass(20ms);
     release_options how;
-    how.at_least = 10ms;
+    how.min_hold = 10ms;
     EXPECT_TRUE(mine.release("key", token, how).value());
     EXPECT_GT(other.granted(claim_of("b")), token);
 }

@@ -59,19 +59,19 @@ rules::end_effect lease_rules::withdraw(const withdrawal& given_up, const clock_
 rules::end_effect lease_rules::release(fence_token token, const release_options& how,
                                        instant::duration age, const clock_bounds& now) {
     auto asked = how;
-    if (asked.at_least != release_options::until_expiry)
-        asked.at_least = std::min(asked.at_least, term_max);
+    if (asked.min_hold != release_options::until_expiry)
+        asked.min_hold = std::min(asked.min_hold, term_max);
     auto after = on_one_clock(now);
     const auto effect = rules::release(after, token, asked, one_clock(now));
     if (!effect.changed) return effect;
     const auto before = kept.state.until;
     kept.state = std::move(after);
-    if (!effect.was_holder || asked.at_least == release_options::until_expiry) {
+    if (!effect.was_holder || asked.min_hold == release_options::until_expiry) {
         kept.state.until = before;
         return effect;
     }
-    if (age >= asked.at_least || kept.state.acquired + asked.at_least <= now.low) end();
-    kept.term = asked.at_least;
+    if (age >= asked.min_hold || kept.state.acquired + asked.min_hold <= now.low) end();
+    kept.term = asked.min_hold;
     return effect;
 }
 

@@ -102,7 +102,7 @@ TEST_F(EtcdWithLogins, TheDocumentedRoleMayDoEverything) {
     once.occurrence = conformance::occurrence_in(0s);
     const auto next = mine.granted(once);
     release_options linger;
-    linger.at_least = 1ms;
+    linger.min_hold = 1ms;
     linger.done = once.occurrence;
     EXPECT_TRUE(*mine.release("key", next, linger));
     EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));

@@ -203,7 +203,7 @@ TEST(EtcdStore, AnotherProcessMayRenewAndReleaseByTheToken) {
     EXPECT_GT(mine.show("key").remaining, 50s);
     EXPECT_EQ(mine.renew(lease_of("key", token, 10s)), renewal::renewed);
     release_options linger;
-    linger.at_least = 30s;
+    linger.min_hold = 30s;
     EXPECT_TRUE(*other.release("key", token, linger));
     EXPECT_EQ(mine.renew(lease_of("key", token, 10s)), renewal::lost);
     EXPECT_EQ(mine.refused(fresh_claim("key")).reason, busy_reason::cooldown);

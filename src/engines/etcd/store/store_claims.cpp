@@ -131,7 +131,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::granted(
     mine.id = encode_id(now.wanted.id);
     mine.acquired = now.terms.acquired;
     mine.owner = now.wanted.owner;
-    if (now.wanted.mode == delivery::at_most_once) mine.done = now.wanted.occurrence;
+    if (now.wanted.delivery == delivery::at_most_once) mine.done = now.wanted.occurrence;
     newest_token_ = std::max(newest_token_, mine.token);
     grant won{now.wanted.key, mine.token, now.wanted.ttl};
     remember(now.wanted.key, std::move(mine));

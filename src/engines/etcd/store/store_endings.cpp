@@ -22,8 +22,8 @@ async<bool> etcd_store::do_release(std::string key, fence_token token, release_o
 // The etcd lease that keeps a key which nobody holds any more; 0: it is free at once.
 async<std::int64_t> etcd_store::pause_lease(const release_options& how, millis elapsed,
                                             std::int64_t own, instant deadline) {
-    if (how.at_least == release_options::until_expiry) co_return own;
-    const auto left = how.at_least - elapsed;
+    if (how.min_hold == release_options::until_expiry) co_return own;
+    const auto left = how.min_hold - elapsed;
     if (left.count() <= 0) co_return 0;
     const auto lease = co_await leases_->grant(seconds_for(left), deadline);
     if (lease.has_error()) co_return lease.error();
@@ -69,7 +69,7 @@ async<etcd_store::again_or<bool>> etcd_store::end_any(const std::string& key, fe
     const auto in = co_await epochs_->current(deadline);
     if (in.has_error()) co_return in.error();
     millis elapsed{0};
-    if (how.at_least.count() > 0) {
+    if (how.min_hold.count() > 0) {
         const auto held = co_await held_for(key, token, text->acquired, deadline);
         if (held.has_error()) co_return held.error();
         elapsed = *held;

@@ -119,7 +119,7 @@ transaction acquire_transaction(const key_names& names, const claim& wanted, con
             encode(record_text{record_text::state::granted, terms.token, terms.acquired,
                                wanted.owner, id}),
             in.keep_lease);
-    if (wanted.occurrence && wanted.mode == delivery::at_most_once)
+    if (wanted.occurrence && wanted.delivery == delivery::at_most_once)
         all.put(done, encode_done(*wanted.occurrence), in.keep_lease);
     all.otherwise_get(lock).otherwise_get(pause).otherwise_get(withdrawn);
     all.otherwise_get(done).otherwise_get(record).otherwise_get(names.marker);

@@ -173,7 +173,7 @@ prepared_call mysql_store::record_call(const claim& wanted, const std::string& i
                         {"ttl_us", micros_of(wanted.ttl)},
                         {"mark", id_mark}}};
     if (!wanted.occurrence) return made;
-    const bool marks = wanted.mode == delivery::at_most_once;
+    const bool marks = wanted.delivery == delivery::at_most_once;
     made.of = marks ? &all.acquire_due_once : &all.acquire_due;
     const auto due = number(*wanted.occurrence);
     made.values.emplace_back("due_ms", due);
@@ -197,7 +197,7 @@ std::string mysql_store::acquire_occurrence_text(const claim& wanted,
                                                  const std::string& mark) const {
     const auto& common = settings_->common;
     const auto due = wanted.occurrence ? std::to_string(number(*wanted.occurrence)) : "NULL";
-    const bool marks = wanted.occurrence && wanted.mode == delivery::at_most_once;
+    const bool marks = wanted.occurrence && wanted.delivery == delivery::at_most_once;
     return statements::all().acquire_occurrence.with(
         {{"space", space_},
          {"key", literal(wanted.key)},
@@ -387,7 +387,7 @@ async<bool> mysql_store::renew_batch(std::span<const held> leases,
 async<bool> mysql_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
     if (number(token) == 0) co_return false;
-    if (how.at_least == millis{0} && !how.done) {
+    if (how.min_hold == millis{0} && !how.done) {
         auto asking = pool_->ask({&statements::all().release_now,
                                   {{"space", settings_->common.name_space},
                                    {"key", key},
@@ -398,10 +398,10 @@ async<bool> mysql_store::release(std::string key, fence_token token, release_opt
         co_return got->answers[0].insert_id == 1;
     }
     std::string until{server_clock};
-    if (how.at_least == release_options::until_expiry)
+    if (how.min_hold == release_options::until_expiry)
         until = "until_at";
-    else if (how.at_least.count() > 0)
-        until = "GREATEST(" + until + ", acquired + " + micros_text(how.at_least) + ")";
+    else if (how.min_hold.count() > 0)
+        until = "GREATEST(" + until + ", acquired + " + micros_text(how.min_hold) + ")";
     const auto done = how.done ? std::to_string(number(*how.done)) : std::string{};
     auto text = how.done ? statements::all().release_done.with({{"space", space_},
                                                                 {"key", literal(key)},

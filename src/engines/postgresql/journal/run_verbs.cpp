@@ -40,7 +40,7 @@ void add_start(statement& to, const run_start& start) {
     to.add_bytes(start.id).add_bytes(start.job).add(std::int64_t{start.partition});
     to.add_bytes(start.key).add_bytes(start.owner).add_bytes(start.node);
     to.add(signed_number(start.token)).add_or_null(due_of(start));
-    to.add_flag(start.mode == delivery::at_least_once).add_bytes(start.trigger);
+    to.add_flag(start.delivery == delivery::at_least_once).add_bytes(start.trigger);
 }
 
 }  // namespace

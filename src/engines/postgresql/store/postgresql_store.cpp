@@ -178,7 +178,7 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
     asked.add(std::int64_t{wanted.ttl.count()});
     asked.add_or_null(wanted.occurrence ? std::optional{number(*wanted.occurrence)} : std::nullopt);
-    asked.add_flag(wanted.mode == delivery::at_most_once);
+    asked.add_flag(wanted.delivery == delivery::at_most_once);
     asked.add(std::int64_t{common.max_skew.count()});
     asked.add_or_null(common.quarantine ? std::optional<std::int64_t>{common.quarantine->count()}
                                         : std::nullopt);
@@ -264,7 +264,7 @@ async<bool> postgresql_store::renew_batch(std::span<const held> leases,
 
 async<bool> postgresql_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
-    if (how.at_least == millis{0} && !how.done && writes_itself()) {
+    if (how.min_hold == millis{0} && !how.done && writes_itself()) {
         auto asked = call(text_->release_held);
         asked.add_bytes(key).add(signed_number(token)).add_text(listener_->channel());
         auto asking = pool_->ask(std::move(asked));
@@ -277,9 +277,9 @@ async<bool> postgresql_store::release(std::string key, fence_token token, releas
     }
     auto asked = call(text_->release);
     asked.add_bytes(key).add(signed_number(token));
-    asked.add_or_null(how.at_least == release_options::until_expiry
+    asked.add_or_null(how.min_hold == release_options::until_expiry
                           ? std::nullopt
-                          : std::optional<std::int64_t>{how.at_least.count()});
+                          : std::optional<std::int64_t>{how.min_hold.count()});
     asked.add_or_null(how.done ? std::optional{number(*how.done)} : std::nullopt);
     auto asking = ask_for_flag(std::move(asked));
     co_return co_await std::move(asking);

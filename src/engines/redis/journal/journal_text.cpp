@@ -64,7 +64,7 @@ bool take_occurrence(run_fields& into, const std::string& value) {
 }
 
 bool take_mode(run_fields& into, const std::string& value) {
-    into.run.mode = value == once ? delivery::at_most_once : delivery::at_least_once;
+    into.run.delivery = value == once ? delivery::at_most_once : delivery::at_least_once;
     return value == once || value == again;
 }
 

@@ -40,7 +40,7 @@ TEST(RedisJournalText, ARowIsReadFieldByField) {
     EXPECT_EQ(run->partition, 3U);
     EXPECT_EQ(number(run->token), 17U);
     EXPECT_EQ(run->status, run_status::failed);
-    EXPECT_EQ(run->mode, delivery::at_most_once);
+    EXPECT_EQ(run->delivery, delivery::at_most_once);
     EXPECT_EQ(run->occurrence, occurrence{-5});
     EXPECT_EQ(run->completed_at, 200);
     EXPECT_EQ(run->last_heartbeat, 150);

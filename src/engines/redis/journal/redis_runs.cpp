@@ -21,7 +21,7 @@ void add_start(script_call& call, const run_start& start) {
         call.add(number(*start.occurrence));
     else
         call.add("");
-    call.add(word_of(start.mode)).add(start.trigger);
+    call.add(word_of(start.delivery)).add(start.trigger);
 }
 
 void add_exit(script_call& call, const std::optional<int>& status) {

@@ -108,7 +108,7 @@ TEST(RedisRefusal, TheDocumentedUserMayDoEverything) {
         EXPECT_EQ(woke.get(), conformance::wait_end::changed);
         const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
         release_options linger;
-        linger.at_least = 1ms;
+        linger.min_hold = 1ms;
         EXPECT_TRUE(*mine.release("key", next, linger));
         EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
         EXPECT_EQ(mine.all("", 10).size(), 1u);

@@ -42,11 +42,11 @@ async<bool> redis_store::release(std::string key, fence_token token, release_opt
     const auto at = spot_of(key);
     script_call call{scripts::all().release, 1};
     call.add(at.in.lock, key).add(holder_digits(token));
-    if (how.at_least.count() > 0 || how.done || settings_->common.retention < retention_short) {
-        if (how.at_least == release_options::until_expiry)
+    if (how.min_hold.count() > 0 || how.done || settings_->common.retention < retention_short) {
+        if (how.min_hold == release_options::until_expiry)
             call.add("until_expiry");
         else
-            call.add(how.at_least.count());
+            call.add(how.min_hold.count());
         if (how.done)
             call.add(number(*how.done));
         else

@@ -29,7 +29,7 @@ void redis_store::add_claim(script_call& call, const claim& wanted, std::size_t 
             call.add(number(*wanted.occurrence));
         else
             call.add("");
-        call.add(wanted.mode == delivery::at_most_once ? "once" : "again");
+        call.add(wanted.delivery == delivery::at_most_once ? "once" : "again");
         call.add(settings_->common.max_skew.count());
     }
     if (quarantine) call.add(quarantine->count()).add(met_[shard] ? "seen" : "new").name_life();

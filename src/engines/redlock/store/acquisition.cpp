@@ -110,7 +110,7 @@ void acquisition::confirm(const order& what) {
         call.add(self->among_->marker).add(self->among_->lock_prefix, wanted.key).add(life);
         call.add(self->id_).add(digits_of(own)).add(digits_of(self->election_.token()));
         call.add(self->among_->settings().retention.count());
-        if (wanted.occurrence && wanted.mode == delivery::at_most_once)
+        if (wanted.occurrence && wanted.delivery == delivery::at_most_once)
             call.add(number(*wanted.occurrence));
         return call;
     };
@@ -133,7 +133,7 @@ void acquisition::withdraw(const order& what) {
     call.add(among_->lock_prefix, wanted_.key).add(id_).add(attempt_);
     call.add(remember ? "remember" : "").add(among_->settings().retention.count());
     // What this attempt confirmed in vain has marked the occurrence there.
-    if (wanted_.occurrence && wanted_.mode == delivery::at_most_once)
+    if (wanted_.occurrence && wanted_.delivery == delivery::at_most_once)
         call.add(number(*wanted_.occurrence));
     auto& whom = *among_->at(what.node);
     const auto until = lease_clock::now() + longest_delay(wanted_);

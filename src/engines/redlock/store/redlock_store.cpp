@@ -187,10 +187,10 @@ async<bool> redlock_store::release(std::string key, fence_token token, release_o
     const auto call = [&] {
         redis::script_call one{vote_scripts::all().release, 1};
         one.add(among_->lock_prefix, key).add(digits_of(token)).add(mine ? mine->id : "");
-        if (how.at_least == release_options::until_expiry)
+        if (how.min_hold == release_options::until_expiry)
             one.add("until_expiry");
         else
-            one.add(how.at_least.count());
+            one.add(how.min_hold.count());
         if (how.done)
             one.add(number(*how.done));
         else

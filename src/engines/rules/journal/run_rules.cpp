@@ -37,7 +37,7 @@ void put_runner(run_row& row, const run_start& start, std::int64_t now) {
     run.owner = start.owner;
     run.node = start.node;
     run.token = start.token;
-    run.mode = start.mode;
+    run.delivery = start.delivery;
     run.status = run_status::started;
     run.reason.clear();
     run.completed_at.reset();
@@ -172,7 +172,7 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
         if (run.cancel_requested) return refused(*known, begin_outcome::already_run);
         return take_over_skipped(*known, start, last_saved, now);
     }
-    if (is_over(run.status) || start.mode == delivery::at_most_once)
+    if (is_over(run.status) || start.delivery == delivery::at_most_once)
         return refused(*known, begin_outcome::already_run);
     if (start.token <= run.token) return refused(*known, begin_outcome::superseded);
     return run.cancel_requested ? called_off(*known, now) : resume(*known, start, now);
@@ -199,7 +199,7 @@ bool is_silent(const run_row& row, std::int64_t now) {
 }
 
 bool is_orphan(const run_record& run) {
-    return run.status == run_status::abandoned && run.mode == delivery::at_least_once;
+    return run.status == run_status::abandoned && run.delivery == delivery::at_least_once;
 }
 
 bool repeats(const run_event& newest, const run_event& event) {

@@ -8,7 +8,7 @@ namespace {
 run_start start_with(std::uint64_t token, delivery mode) {
     run_start start{"id-" + std::to_string(token), "report", "job/report"};
     start.token = fence_token{token};
-    start.mode = mode;
+    start.delivery = mode;
     start.occurrence = occurrence{1};
     return start;
 }

@@ -47,7 +47,7 @@ run_record run_with(const Row& row, unsigned first, run_status status) {
     run.node = row.text(first + 6);
     run.token = token_at(row, first + 7);
     if (const auto due = integer_or_null(row, first + 8)) run.occurrence = occurrence{*due};
-    run.mode = row.integer(first + 9) != 0 ? delivery::at_least_once : delivery::at_most_once;
+    run.delivery = row.integer(first + 9) != 0 ? delivery::at_least_once : delivery::at_most_once;
     run.trigger = row.text(first + 10);
     run.status = status;
     run.reason = row.text(first + 12);

@@ -57,7 +57,7 @@ acquire_result<grant> acquire(lease_state& state, const claim& wanted, const sto
     state.acquired = now.elapsed;
     state.acquired_wall = now.wall;
     state.until = now.elapsed + wanted.ttl;
-    if (wanted.occurrence && wanted.mode == delivery::at_most_once)
+    if (wanted.occurrence && wanted.delivery == delivery::at_most_once)
         state.last_done = wanted.occurrence;
     return grant{wanted.key, state.holder, wanted.ttl};
 }
@@ -109,9 +109,9 @@ end_effect release(lease_state& state, fence_token token, const release_options&
         return effect;
     }
     const auto until =
-        how.at_least == release_options::until_expiry
+        how.min_hold == release_options::until_expiry
             ? state.until
-            : std::max<micros>(now.elapsed, state.acquired + std::min(how.at_least, ttl_max));
+            : std::max<micros>(now.elapsed, state.acquired + std::min(how.min_hold, ttl_max));
     leave_to_nobody(state, until);
     effect.was_holder = true;
     return effect;

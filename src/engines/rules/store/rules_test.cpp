@@ -73,11 +73,11 @@ TEST(Rules, AForcedReleaseDelaysNeverPastTheOldEnd) {
 TEST(Rules, AtLeastIsCountedFromTheGrantAndNotFromTheRelease) {
     lease_state state;
     const auto token = token_of(acquire(state, claim_of("a"), at(0us), skew));
-    release(state, token, {.at_least = 3s}, at(2s));
+    release(state, token, {.min_hold = 3s}, at(2s));
     EXPECT_EQ(state.until, 3s);
     lease_state late;
     const auto other = token_of(acquire(late, claim_of("a"), at(0us), skew));
-    release(late, other, {.at_least = 3s}, at(5s));
+    release(late, other, {.min_hold = 3s}, at(5s));
     EXPECT_EQ(late.until, 5s);
 }
 
@@ -87,7 +87,7 @@ TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessSomebodyTookTheKey) {
     lease_state state;
     claim wanted = claim_of("a", 1s);
     wanted.occurrence = occurrence{1};
-    wanted.mode = delivery::at_least_once;
+    wanted.delivery = delivery::at_least_once;
     const auto token = token_of(acquire(state, wanted, at(0us), skew));
     lease_state taken = state;
     EXPECT_TRUE(release(state, token, {.done = occurrence{1}}, at(2s)).changed);

@@ -92,7 +92,7 @@ void run_table::insert(const journals::run_row& of, const std::optional<run_even
     const auto& what = of.record;
     run(insert_, space_, what.id, what.job, std::int64_t{what.partition}, what.key, what.owner,
         what.node, signed_number(what.token), occurrence_of(what),
-        as_integer(what.mode == delivery::at_least_once), what.trigger, name_of(what.status),
+        as_integer(what.delivery == delivery::at_least_once), what.trigger, name_of(what.status),
         what.reason, what.started_at, what.completed_at, what.last_heartbeat, exit_of(what),
         std::int64_t{what.attempt}, what.checkpoint, as_integer(what.output_size),
         as_integer(what.cancel_requested), std::int64_t{of.silence_max.count()},
@@ -104,7 +104,7 @@ void run_table::take_over(std::int64_t place, const journals::run_row& of,
                           const std::optional<run_event>& event) {
     const auto& what = of.record;
     run(take_over_, place, what.key, what.owner, what.node, signed_number(what.token),
-        as_integer(what.mode == delivery::at_least_once), what.trigger, name_of(what.status),
+        as_integer(what.delivery == delivery::at_least_once), what.trigger, name_of(what.status),
         what.reason, what.started_at, what.completed_at, what.last_heartbeat, exit_of(what),
         std::int64_t{what.attempt}, what.checkpoint, std::int64_t{of.silence_max.count()},
         as_integer(of.taken_over));

@@ -213,7 +213,7 @@ result<bool> database::release(const std::string& key, fence_token token,
         return end(table, key, *known, did, now);
     };
     // A loss of power ends all leases by itself, so only what outlives them must be on the disk.
-    const bool outlives = how.done || how.at_least.count() > 0;
+    const bool outlives = how.done || how.min_hold.count() > 0;
     return write<bool>(outlives ? synchronous::full : synchronous::normal, deadline, step);
 }
 

@@ -107,7 +107,7 @@ TEST_F(SqliteStore, ALeaseOfAnotherBootThatIsLongOverIsOver) {
 TEST_F(SqliteStore, AKeyThatLingersGoesOnAfterAReboot) {
     const auto store = open();
     release_options hold;
-    hold.at_least = release_options::until_expiry;
+    hold.min_hold = release_options::until_expiry;
     EXPECT_TRUE(release(*store, "key", granted(*store, "key", 1h), hold));
     outsider{path()}.run(
         "UPDATE pawl_lease SET boot = 0, acquired_wall = 1, acquired = 1, until = 2");

@@ -338,7 +338,7 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
 
 async<bool> tree_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
-    if (how.at_least.count() == 0) {
+    if (how.min_hold.count() == 0) {
         const auto done = co_await release_held(key, token, how, deadline());
         if (done.has_error()) co_return done.error();
         if (*done) co_return **done;
@@ -347,7 +347,7 @@ async<bool> tree_store::release(std::string key, fence_token token, release_opti
         const auto done = rules::release(state, token, how, now);
         return effect{done.changed, done.was_holder};
     };
-    const auto need = how.at_least.count() > 0 ? clock_need::exact : clock_need::estimate;
+    const auto need = how.min_hold.count() > 0 ? clock_need::exact : clock_need::estimate;
     co_return co_await change(std::move(key), need, absence::nothing, decide);
 }
 

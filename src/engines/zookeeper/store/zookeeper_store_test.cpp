@@ -305,7 +305,7 @@ TEST_F(ZookeeperStore, AFreshClientListsWhatIsLeftOfALinger) {
     auto mine = open(settings_);
     const auto token = mine.granted(fresh_claim("key", 30s));
     release_options hold;
-    hold.at_least = release_options::until_expiry;
+    hold.min_hold = release_options::until_expiry;
     EXPECT_TRUE(*mine.release("key", token, hold));
     const auto found = open(settings_).all("", 10);
     ASSERT_EQ(found.size(), 1u);
