@@ -67,7 +67,7 @@ TEST(FourLetters, SayWhatAServerIs) {
                                    "Outstanding: 7\nZxid: 0x1\nMode: follower\nNode count: 5\n");
     ASSERT_TRUE(serving.has_value());
     EXPECT_EQ(serving->version, "3.8.0");
-    EXPECT_EQ(serving->delivery, "follower");
+    EXPECT_EQ(serving->mode, "follower");
     EXPECT_EQ(serving->outstanding, "7");
     EXPECT_EQ(serving->state, readiness::serving);
     EXPECT_EQ(read_srvr(whom, "This ZooKeeper instance is not currently serving requests\n")->state,
