@@ -68,7 +68,7 @@ TEST(Completion, EachCallGivesAFuture) {
         b.async_check_fence("r", mine->token(), fence_rule::reject_older, use_future).get();
     EXPECT_TRUE(checked.accepted);
     EXPECT_EQ(mine->async_release(use_future).get(), release_outcome::released);
-    EXPECT_EQ(a.async_try_acquire_slot("s", 2, plain, use_future).get()->count(), 2u);
+    EXPECT_EQ(a.async_try_acquire_slot("s", 2, plain, use_future).get().value().count(), 2u);
     const auto place = a.async_acquire_slot("s", 2, plain, 10s, use_future).get();
     EXPECT_TRUE(place);
     const std::vector<std::string> both{"x", "y"};

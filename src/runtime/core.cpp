@@ -67,7 +67,7 @@ boost::asio::awaitable<std::shared_ptr<journal>> core::find_records() {
     co_return records_;
 }
 
-std::shared_ptr<journal> core::records() {
+std::shared_ptr<journal> core::run_journal() {
     if (!make_journal_) return nullptr;
     return loop_.wait_for(find_records());
 }
