@@ -255,15 +255,14 @@ class Exec(Audited):
         return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
     def test_nothing_begins_under_a_lease_that_was_lost_while_the_journal_was_waited_for(self):
-        journal = Redis()
-        self.addCleanup(journal.stop)
-        self.pawl("exec", "other", "--journal", journal.url, "--", "true")
-        journal.freeze()
-        waiting = self.start("exec", "k", "--ttl", "1s", "--grace", "0s", "--journal", journal.url, "--", "echo", "ran")
-        until(lambda: self.pawl("locks", "release", "k", "--reason", "taken", "--yes", "--now").status == 0, 10)
+        def take(store, _):
+            taken = pawl("--store", store.url, "locks", "release", "k", "--reason", "taken", "--yes", "--now")
+            self.assertEqual(taken.status, 0, taken.err)
+        _, journal, waiting = self.waiting_and_struck(1.5, take, "--ttl", "1s")
+        until(lambda: "lease expired before the command started" in waiting.stderr.readline())
+        journal.thaw()
         out, err = waiting.communicate(timeout=60)
         self.assertEqual((waiting.returncode, out), (70, ""), err)
-        self.assertIn("lease expired before the command started", err)
 
     def waiting_and_struck(self, limit, strike, *words):
         """A holder that waits for its journal, which stands still, and what befell it within `limit` of its start: its
