@@ -10,7 +10,7 @@
 using namespace std::chrono_literals;
 
 int main() {
-    const auto server = std::make_shared<example::shelf>();
+    const auto server = std::make_shared<example::key_records>();
     auto locks = pawl::locks::open(
         [server](boost::asio::any_io_executor) {
             return std::make_shared<example::map_store>(server, pawl::store_settings{});

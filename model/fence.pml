@@ -28,7 +28,7 @@ byte holder_token;
 byte last_token;
 byte wall = 1;
 bit disturbed;
-byte burnt;              // the token of the holder that was evicted
+byte burnt;              // the token of the holder that was force-released
 
 // The resource, and what the checker remembers of it.
 byte newest;
@@ -154,7 +154,7 @@ proctype network(byte me) {
 proctype world() {
     do
     :: d_step { holder < CLIENTS -> free() }  // released or expired
-#ifdef EVICTION
+#ifdef FORCE_RELEASE
     :: d_step { holder < CLIENTS && !disturbed ->
         disturbed = 1; burnt = holder_token; free();
 #ifndef NO_BURN

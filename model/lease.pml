@@ -56,9 +56,9 @@ letter line[LETTERS];
 // The store.
 byte holder;       // claim id; 0: nobody
 byte last_token;
-byte left;         // ticks until the lease, or the linger, ends
+byte left;         // ticks until the lease, or the cooldown, ends
 byte quarantine;   // ticks until it may grant again
-bit disturbed;     // the one eviction or loss of data of a run has happened
+bit disturbed;     // the one forced release or loss of data of a run has happened
 
 // The clients.
 byte asked[2];     // requests for a grant sent
@@ -121,14 +121,14 @@ inline forget(me) {
     (line[l].kind == RENEW && line[l].token == token[OWNER(l)]) || line[l].kind >= GRANTED)
 #define HELD_UNDER(l) (left > 0 && holder != 0 && last_token == line[l].token)
 
-// Rule 3: whether a lapsed lease may be renewed where nobody took the key since.
+// Rule 3: whether an expired lease may be renewed where nobody took the key since.
 #ifndef IF_UNCLAIMED
 #define IF_UNCLAIMED false
 #endif
 #define RENEWABLE(l) ((left > 0 || (IF_UNCLAIMED && quarantine == 0)) && holder != 0 && \
     last_token == line[l].token)
 
-// Without evictions and losses of data, a trusted lease is always there at the store as well.
+// Without forced releases and losses of data, a trusted lease is always there at the store as well.
 inline check_backed(c) {
 #ifdef BACKED
     assert(trust[c] == 0 || (left > 0 && holder == claim[c] && last_token == token[c]));
@@ -191,7 +191,7 @@ inline serve_withdraw(l) {
     clear(l)
 }
 
-// A lapsed lease leaves its holder's name behind only where a renewal may still use it.
+// An expired lease leaves its holder's name behind only where a renewal may still use it.
 inline settle() {
     if
     :: left == 0 && !IF_UNCLAIMED -> holder = 0
@@ -338,12 +338,12 @@ proctype world() {
     // The machine of client 0 sleeps for a tick, and its clock does not count it (CLOCK_MONOTONIC).
     :: d_step { trust[0] > 0 -> pass_store(); pass_letter(2, 0); pass_client(1, 0); settle() }
 #endif
-#ifdef EVICTION
-    // Rule 5, with a lock delay of EVICTION ticks, and at most of what was left.
+#ifdef FORCE_RELEASE
+    // Rule 5, with a lock delay of FORCE_RELEASE ticks, and at most of what was left.
     :: d_step { !disturbed && left > 0 && holder != 0 ->
         disturbed = 1; holder = 0; last_token++;
         if  // at most what was left
-        :: left > EVICTION -> left = EVICTION
+        :: left > FORCE_RELEASE -> left = FORCE_RELEASE
         :: else
         fi }
 #endif

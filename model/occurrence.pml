@@ -1,4 +1,4 @@
-// One firing of a job, one run (rules 6 and 7): no assumption about time but the store's clock.
+// One occurrence of a job, one run (rules 6 and 7): no assumption about time but the store's clock.
 //
 // Runners of skewed clocks ask for either of two occurrences whenever they like, their requests are
 // repeated, delayed and lost, they crash, leases expire under running jobs, and the store may lose
@@ -20,7 +20,7 @@
 #define GRANTED 2
 #define DONE    3
 
-typedef letter { byte kind; byte claim; byte firing };
+typedef letter { byte kind; byte claim; byte occurrence };
 
 letter line[RUNNERS];
 byte asked[RUNNERS];
@@ -52,11 +52,11 @@ inline mark(done) {
 }
 
 inline clear(me) {
-    line[me].kind = NONE; line[me].claim = 0; line[me].firing = 0
+    line[me].kind = NONE; line[me].claim = 0; line[me].occurrence = 0
 }
 
 inline send(me, what) {
-    line[me].kind = what; line[me].claim = claim[me]; line[me].firing = wanted[me]
+    line[me].kind = what; line[me].claim = claim[me]; line[me].occurrence = wanted[me]
 }
 
 inline begin(me, which) {
@@ -107,24 +107,24 @@ proctype runner(byte me) {
 #endif
 
 #ifdef NO_EARLY
-#define TOO_EARLY(firing) false
+#define TOO_EARLY(occurrence) false
 #else
-#define TOO_EARLY(firing) (firing > due + SKEW)
+#define TOO_EARLY(occurrence) (occurrence > due + SKEW)
 #endif
 
 #ifdef NO_OCCURRENCE
-#define USED_UP(firing) false
+#define USED_UP(occurrence) false
 #else
-#define USED_UP(firing) (last_done >= firing)
+#define USED_UP(occurrence) (last_done >= occurrence)
 #endif
 
 inline serve_claim(me) {
     if
     :: holder == line[me].claim -> line[me].kind = GRANTED  // a repeat
-    :: holder == 0 && !USED_UP(line[me].firing) && !TOO_EARLY(line[me].firing) ->
+    :: holder == 0 && !USED_UP(line[me].occurrence) && !TOO_EARLY(line[me].occurrence) ->
         holder = line[me].claim; line[me].kind = GRANTED;
 #ifdef MARK_AT_GRANT
-        mark(line[me].firing);
+        mark(line[me].occurrence);
 #endif
         skip
     :: else -> clear(me)                                    // busy, already done, or early
@@ -133,7 +133,7 @@ inline serve_claim(me) {
 
 inline serve_done(me) {
 #ifdef MARK_AT_RELEASE
-    mark(line[me].firing);
+    mark(line[me].occurrence);
 #endif
     if
     :: holder == line[me].claim -> holder = 0
@@ -152,7 +152,7 @@ proctype network(byte me) {
 
 proctype world() {
     do
-    :: d_step { holder != 0 -> holder = 0 }  // expired, or evicted
+    :: d_step { holder != 0 -> holder = 0 }  // expired, or force-released
     :: d_step { due < OCCURRENCES -> due++ }
 #ifdef DATA_LOSS
     :: d_step { !disturbed ->

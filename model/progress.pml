@@ -1,6 +1,6 @@
 // Is a waiter granted the key in the end, whatever its holder does? (Rules 5, 9 and 12.)
 //
-// The holder may release, crash, be evicted, or hang and renew for ever. The push that tells of a
+// The holder may release, crash, be force-released, or hang and renew for ever. The push that tells of a
 // free key may get lost. Checked under weak fairness, as a claim about infinite runs: a waiter that
 // keeps waiting is granted the key. Time passes, the store answers, and the waiter's timer fires.
 
@@ -34,7 +34,7 @@ active proctype holder() {
 
 active proctype operator_or_network() {
     do
-#ifdef MAY_BE_EVICTED
+#ifdef MAY_BE_FORCE_RELEASED
     :: d_step { left > 0 && alive && !granted -> alive = 0; push = 1 }
 #endif
     :: d_step { push -> push = 0 }    // the push is lost
@@ -58,7 +58,7 @@ active proctype clock() {
     od
 }
 
-active proctype patience() {
+active proctype fairness() {
     do
     :: d_step { !granted && timer > 0 -> timer-- }
     :: granted -> break

@@ -13,12 +13,12 @@
 namespace {
 
 // All stores of this process that give one name see the same leases.
-std::shared_ptr<example::shelf> shelf_of(const std::string& name) {
+std::shared_ptr<example::key_records> records_of(const std::string& name) {
     static std::mutex mutex;
-    static std::map<std::string, std::shared_ptr<example::shelf>> shelves;
+    static std::map<std::string, std::shared_ptr<example::key_records>> all;
     const std::lock_guard lock{mutex};
-    auto& found = shelves[name];
-    if (!found) found = std::make_shared<example::shelf>();
+    auto& found = all[name];
+    if (!found) found = std::make_shared<example::key_records>();
     return found;
 }
 
@@ -28,9 +28,9 @@ pawl::engine_plan plan_map(std::string_view text) {
     plan.settings = url.settings();
     url.finish();
     if (!url.endpoints().empty())
-        throw pawl::option_error{"map: takes a name, such as map:shelf, and no host"};
-    plan.make = [shelf = shelf_of(url.path()), settings = plan.settings](const auto&) {
-        return std::make_shared<example::map_store>(shelf, settings);
+        throw pawl::option_error{"map: takes a name, such as map:NAME, and no host"};
+    plan.make = [records = records_of(url.path()), settings = plan.settings](const auto&) {
+        return std::make_shared<example::map_store>(records, settings);
     };
     return plan;
 }

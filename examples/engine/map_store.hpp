@@ -34,7 +34,7 @@ namespace rules = pawl::rules;
 
 // The server, as far as a map is one: what all clients of this process see. A step is atomic by the
 // mutex, as it is by a transaction elsewhere.
-struct shelf {
+struct key_records {
     static rules::store_time now() {
         using namespace std::chrono;
         return {floor<microseconds>(pawl::lease_clock::now().time_since_epoch()),
@@ -72,8 +72,8 @@ struct shelf {
 
 class map_store : public pawl::lease_store {
 public:
-    map_store(std::shared_ptr<shelf> where, pawl::store_settings settings)
-        : shelf_{std::move(where)}, settings_{std::move(settings)} {}
+    map_store(std::shared_ptr<key_records> where, pawl::store_settings settings)
+        : records_{std::move(where)}, settings_{std::move(settings)} {}
 
     pawl::store_traits traits() const noexcept override {
         return {.strict_fencing = true, .notifies = true};
@@ -82,19 +82,19 @@ public:
     async<pawl::acquire_result<pawl::grant>> acquire(pawl::claim wanted) override {
         if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
             co_return std::move(*refused);
-        const auto now = shelf::now();
-        if (auto refused = rules::refuse_in_quarantine(settings_.quarantine, shelf_->born, wanted,
+        const auto now = key_records::now();
+        if (auto refused = rules::refuse_in_quarantine(settings_.quarantine, records_->born, wanted,
                                                        now, settings_.max_skew))
             co_return std::move(*refused);
-        shelf_->purge(settings_.retention);
-        co_return shelf_->step(own(wanted.key), [&](rules::lease_state& one) {
+        records_->purge(settings_.retention);
+        co_return records_->step(own(wanted.key), [&](rules::lease_state& one) {
             return rules::acquire(one, wanted, now, settings_.max_skew);
         });
     }
 
     async<bool> withdraw(pawl::withdrawal given_up) override {
-        co_return shelf_->step(own(given_up.key), [&](rules::lease_state& one) {
-            return rules::withdraw(one, given_up, shelf::now()).was_holder;
+        co_return records_->step(own(given_up.key), [&](rules::lease_state& one) {
+            return rules::withdraw(one, given_up, key_records::now()).was_holder;
         });
     }
 
@@ -104,37 +104,38 @@ public:
                 co_return std::move(*refused);
         std::vector<pawl::renewal> answers;
         for (const auto& lease : leases)
-            answers.push_back(shelf_->step(own(lease.key), [&](rules::lease_state& one) {
-                return rules::renew(one, lease, shelf::now()) ? pawl::renewal::renewed
-                                                              : pawl::renewal::lost;
+            answers.push_back(records_->step(own(lease.key), [&](rules::lease_state& one) {
+                return rules::renew(one, lease, key_records::now()) ? pawl::renewal::renewed
+                                                                    : pawl::renewal::lost;
             }));
         co_return answers;
     }
 
     async<bool> release(std::string key, fence_token token, pawl::release_options how) override {
-        co_return shelf_->step(own(key), [&](rules::lease_state& one) {
-            return rules::release(one, token, how, shelf::now()).was_holder;
+        co_return records_->step(own(key), [&](rules::lease_state& one) {
+            return rules::release(one, token, how, key_records::now()).was_holder;
         });
     }
 
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        co_return shelf_->step(own(key), [&](rules::lease_state& one) {
-            return rules::force_release(one, token, delay, shelf::now());
+        co_return records_->step(own(key), [&](rules::lease_state& one) {
+            return rules::force_release(one, token, delay, key_records::now());
         });
     }
 
     async<std::optional<pawl::record>> inspect(std::string key) override {
-        const std::lock_guard lock{shelf_->mutex};
-        const auto found = shelf_->leases.find(own(key));
-        if (found == shelf_->leases.end()) co_return std::optional<pawl::record>{};
-        co_return std::optional{rules::describe(key, found->second, shelf::now())};
+        const std::lock_guard lock{records_->mutex};
+        const auto found = records_->leases.find(own(key));
+        if (found == records_->leases.end()) co_return std::optional<pawl::record>{};
+        co_return std::optional{rules::describe(key, found->second, key_records::now())};
     }
 
     async<pawl::page> list(std::string prefix, std::string after, std::size_t limit) override {
-        const std::lock_guard lock{shelf_->mutex};
-        const auto now = shelf::now();
+        const std::lock_guard lock{records_->mutex};
+        const auto now = key_records::now();
         pawl::page one;
-        for (auto at = shelf_->leases.lower_bound(own(prefix)); at != shelf_->leases.end(); ++at) {
+        for (auto at = records_->leases.lower_bound(own(prefix)); at != records_->leases.end();
+             ++at) {
             if (!at->first.starts_with(own(prefix))) break;
             const auto key = at->first.substr(own("").size());
             if (key <= after) continue;
@@ -153,11 +154,11 @@ public:
         boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
         const auto asked = co_await boost::asio::this_coro::cancellation_state;
         const auto held = [&](rules::lease_state& one) {
-            return one.live(shelf::now()) && one.holder == seen;
+            return one.live(key_records::now()) && one.holder == seen;
         };
         // Verbs do not throw, and to be cancelled ends the wait as any change does.
         while (asked.cancelled() == boost::asio::cancellation_type::none &&
-               shelf_->step(own(key), held)) {
+               records_->step(own(key), held)) {
             timer.expires_after(millis{2});
             co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
         }
@@ -166,17 +167,17 @@ public:
 
     async<pawl::fence_result> fence(std::string resource, fence_token token,
                                     pawl::fence_rule rule) override {
-        const auto issued = rules::issued_tokens(settings_.quarantine, shelf_->born.wall,
-                                                 shelf::now().wall, settings_.max_skew);
-        const std::lock_guard lock{shelf_->mutex};
-        co_return rules::check_fence(shelf_->fences[own(resource)], token, rule, issued);
+        const auto issued = rules::issued_tokens(settings_.quarantine, records_->born.wall,
+                                                 key_records::now().wall, settings_.max_skew);
+        const std::lock_guard lock{records_->mutex};
+        co_return rules::check_fence(records_->fences[own(resource)], token, rule, issued);
     }
 
 private:
     // Namespaces have no '/' in them, so no key of one looks like a key of another.
     std::string own(const std::string& key) const { return settings_.name_space + "/" + key; }
 
-    const std::shared_ptr<shelf> shelf_;
+    const std::shared_ptr<key_records> records_;
     const pawl::store_settings settings_;
 };
 

@@ -56,7 +56,7 @@ public:
     ~agent();
 
     // Ends when SIGTERM or SIGINT has come and everything that ran has ended, or been ended: the
-    // second signal ends the patience of the first. SIGHUP, and a changed file, bring a new
+    // second signal ends the drain of the first. SIGHUP, and a changed file, bring a new
     // configuration, if nothing is wrong with it.
     static boost::asio::awaitable<bool> run(std::shared_ptr<agent> self);
 

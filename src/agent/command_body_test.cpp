@@ -280,7 +280,7 @@ TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
 
 // Goal: a command whose key somebody else holds is gone at once, also if it was told to stop
 // before. Method: it does not heed SIGTERM, and has a grace that is longer than the test may take.
-TEST(CommandBody, AKeyThatSomebodyElseHoldsLeavesItNoGrace) {
+TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
     body_trial house;
     house.inspect_by([](std::string key) -> async<std::optional<record>> {
         record other;

@@ -147,7 +147,7 @@ TEST(Environment, PathsInUrlsNoLongerDependOnTheFolder) {
 }
 
 // A NUL would end the text there, unseen; it is refused by name, and the value is not shown.
-TEST(Environment, ANulByteIsRefusedByName) {
+TEST(Environment, ANulByteIsRejectedByName) {
     exec::command wanted{{"report", std::string{"a\0b", 3}}};
     EXPECT_EQ(unspeakable(wanted),
               "argument 1 of the command holds a NUL byte, which no command can be given");

@@ -121,7 +121,7 @@ TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
 }
 
 // A command may close its streams and go on; its end is that of the process.
-TEST(IllBehaved, WhoClosesItsStreamsGoesOnAndEndsAsItEnds) {
+TEST(IllBehaved, WhoClosesItsStreamsContinuesAndEndsAsItEnds) {
     const scratch_folder folder;
     body_trial house;
     const auto ended = house.run(

@@ -123,7 +123,7 @@ TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
 }
 
 // The API and `pawl fence check` accept no such names either.
-TEST(RunSocket, AResourceThatNoKeyMayBeIsRefused) {
+TEST(RunSocket, AResourceThatNoKeyMayBeIsRejected) {
     fence_trial trial;
     const std::string escape = R"(\u001b[31m)", nul = R"(a\u0000b)", turned = R"(a\u202eb)";
     for (const auto& bad : {std::string{}, escape, nul, turned, std::string(600, 'x')}) {
@@ -135,7 +135,7 @@ TEST(RunSocket, AResourceThatNoKeyMayBeIsRefused) {
 }
 
 // Each has a socket of its own, closed to other users, that goes with it.
-TEST(RunSocket, IsThereForTheRunAndForNobodyElse) {
+TEST(RunSocket, IsThereForTheRunAlone) {
     body_trial house;
     const auto shown = house.run(shell("stat -c %a \"$PAWL_RUN_SOCKET\"; echo $PAWL_RUN_SOCKET"));
     ASSERT_THAT(shown.output, testing::StartsWith("600\n/"));

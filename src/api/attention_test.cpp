@@ -173,7 +173,7 @@ TEST(Attention, ALostRunDoesNotHideTheFailuresBeforeIt) {
 
 // Goal: the loss of most of the nodes is not the loss of one.
 // Method: one, then two, of three die; and two that died long ago.
-TEST(Attention, WhereMostNodesAreSilentItIsCritical) {
+TEST(Attention, WhereMostNodesAreUnresponsiveItIsCritical) {
     auto seen = quiet();
     seen.nodes[0].last_seen = now;
     for (const auto* name : {"node-b", "node-c"}) {
@@ -252,7 +252,7 @@ TEST(Attention, ManyWaitersAreADebt) {
     EXPECT_THAT(of_kind(seen, "lock_waiters"), SizeIs(1));
 }
 
-TEST(Attention, AnOrphanIsGivenAMinuteToBeTakenUp) {
+TEST(Attention, AnOrphanIsGivenAMinuteToBeResumed) {
     auto seen = quiet();
     seen.orphans.push_back(run_of("report", run_status::abandoned, now - 30'000));
     EXPECT_THAT(attention_of(seen), IsEmpty());

@@ -232,7 +232,7 @@ TEST_F(Authorizer, RolesAreInOrder) {
     }
 }
 
-TEST_F(Authorizer, ARefusalSaysWhatIsMissing) {
+TEST_F(Authorizer, ARejectionSaysWhatIsMissing) {
     open_for_all();
     auto got = where.wait_for(admit(auth, request_of({}), access::viewer));
     const auto nobody = std::get<http::response>(got);
@@ -418,7 +418,7 @@ TEST_F(Authorizer, ALogInEndsTheSessionBefore) {
     EXPECT_EQ(text_in(ask(with_cookie(second)), "name"), "vera");
 }
 
-TEST_F(Authorizer, WhatIsNoCredentialIsRefusedInOneLine) {
+TEST_F(Authorizer, WhatIsNoCredentialIsRejectedInOneLine) {
     open_for_all();
     const std::vector<std::pair<std::string, std::string>> cases{
         {"{}", "token"},
@@ -498,7 +498,7 @@ TEST_F(Authorizer, BeforeALinkIsMadeThereIsNone) {
 }
 
 // `pawl agent login-link` makes them so, of what the agent keeps in a file.
-TEST_F(Authorizer, WhoeverHasTheKeyMakesLinks) {
+TEST_F(Authorizer, AHolderOfTheKeyMakesLinks) {
     open({});
     fresh_link();
     const auto key = login_key_in(take(keys).at(0));
@@ -553,7 +553,7 @@ TEST_F(Authorizer, UsersWhoComeEndWhatTheLinkOpened) {
     EXPECT_EQ(ask(by_link(fresh[0])).status, 303u);
 }
 
-TEST_F(Authorizer, LogInsAndRefusalsAreAuditedWithoutTheirSecrets) {
+TEST_F(Authorizer, LogInsAndRejectionsAreAuditedWithoutTheirSecrets) {
     open_for_all();
     const auto begun = ask(log_in(annas));
     ask(with_csrf(begun, "DELETE"));
@@ -575,7 +575,7 @@ TEST_F(Authorizer, LogInsAndRefusalsAreAuditedWithoutTheirSecrets) {
                 ElementsAre("unknown session.refused a log-in from 192.0.2.2 was refused"));
 }
 
-TEST_F(Authorizer, ALinkThatIsRefusedIsAudited) {
+TEST_F(Authorizer, ALinkThatIsRejectedIsAudited) {
     open({});
     ask(by_link("once=wrong"));
     EXPECT_THAT(take(audited),
@@ -584,7 +584,7 @@ TEST_F(Authorizer, ALinkThatIsRefusedIsAudited) {
     EXPECT_THAT(take(audited), ElementsAre("local session.open as admin, from 127.0.0.1"));
 }
 
-TEST_F(Authorizer, WhoeverStaysIsAskedAgain) {
+TEST_F(Authorizer, AnEventStreamIsAskedForItsRightsAgain) {
     open_for_all();
     const auto begun = ask(log_in(ottos));
     EXPECT_TRUE(stays(with_cookie(begun), access::operator_));

@@ -132,7 +132,7 @@ TEST_F(Costly, AUserHasSoManyListsUnderWay) {
     EXPECT_EQ(ask(list, "flood").status, 200U);
 }
 
-TEST_F(Costly, WhoeverNeedNotLogInIsCountedByAddress) {
+TEST_F(Costly, UsersWithoutALogInAreCountedByAddress) {
     std::vector<http::response> untaken;
     for (std::size_t i = 0; i < costly_untaken_of_user_max; ++i)
         untaken.push_back(ask("/metrics", "", "2001:db8::" + std::to_string(i)));
@@ -151,7 +151,7 @@ TEST_F(Costly, WhoeverNeedNotLogInIsCountedByAddress) {
 }
 
 // Whoever comes back again and again without waiting for an answer leaves nothing behind.
-TEST_F(Costly, WhoeverHasGoneGivesTheirPlaceBack) {
+TEST_F(Costly, ARequestThatHasGoneGivesItsPlaceBack) {
     std::stop_source gone;
     gone.request_stop();
     for (std::size_t i = 0; i < 2 * costly_of_user_max; ++i)

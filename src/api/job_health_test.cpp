@@ -412,7 +412,7 @@ TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {
               "2026-11-21T06:00:01Z (run run-1)");
 }
 
-TEST(JobHealth, ItSaysUntilWhenTheKeyLingersAndWhatKeepsIt) {
+TEST(JobHealth, ItSaysUntilWhenTheKeyIsInCooldownAndWhatKeepsIt) {
     scene one;
     for (const auto* definition : {R"({"min_hold": "6m"})", R"({"at_least": "6m"})"}) {
         one.define(definition);
@@ -476,7 +476,7 @@ TEST(JobHealth, AStoreThatDoesNotAnswerExplainsEverything) {
     EXPECT_THAT(one.look().why, StartsWith("the store does not answer"));
 }
 
-TEST(JobHealth, ItSaysThatNobodyHasItInHisConfigurationAnyMore) {
+TEST(JobHealth, ItSaysThatNoAgentHasItInItsConfigurationAnyMore) {
     scene one;
     one.entry.published_at = six - hour;
     EXPECT_EQ(one.look().why,
@@ -484,7 +484,7 @@ TEST(JobHealth, ItSaysThatNobodyHasItInHisConfigurationAnyMore) {
               "2026-11-22T05:00:00Z");
 }
 
-TEST(JobHealth, ItSaysThatTheAgentThatHasItIsSilentWhileOthersLive) {
+TEST(JobHealth, ItSaysThatTheAgentThatHasItIsUnresponsiveWhileOthersLive) {
     scene one;
     auto other = one.nodes[0];
     other.name = "node-b";
@@ -556,7 +556,7 @@ TEST(JobHealth, ATriggerWaitsEvenForAPausedJobAndSaysForWhat) {
                                         "job/report is held by node-x since "));
 }
 
-TEST(JobHealth, ATriggerThatWasJustMadeIsTakenUpWithinSeconds) {
+TEST(JobHealth, ATriggerThatWasJustMadeIsPickedUpWithinSeconds) {
     scene one;
     one.parts[0].last_occurrence = six;
     run_trigger asked;
@@ -566,7 +566,7 @@ TEST(JobHealth, ATriggerThatWasJustMadeIsTakenUpWithinSeconds) {
     EXPECT_THAT(one.look().why, HasSubstr("an agent starts it within 2s"));
 }
 
-TEST(JobHealth, AnOrphanIsToBeTakenUpAgain) {
+TEST(JobHealth, AnOrphanIsToBeResumed) {
     scene one;
     one.parts[0].last_occurrence = six;
     one.parts[0].orphan = scene::run_of(six, run_status::abandoned);

@@ -327,7 +327,7 @@ TEST(JobRoutes, ARunIsAskedForOnTheControlStateAndAudited) {
 }
 
 // An argument may be an option, and an option a command: `tar --checkpoint-action=exec=sh`.
-TEST(JobRoutes, ArgumentsThatTheJobDoesNotAllowAreRefused) {
+TEST(JobRoutes, ArgumentsThatTheJobDoesNotAllowAreRejected) {
     job_world world;
     world.publish("none", R"({"arguments": false})");
     world.publish("older");
@@ -506,7 +506,7 @@ TEST(JobRoutes, APauseIsWrittenOnTheControlStateOnceAndAudited) {
 // Goal: no job is told to be paused that nodes go on running, as they read so many pauses and no
 // more. Method: as many as there may be; one more, one that is paused already, and one in the place
 // of another.
-TEST(JobRoutes, APauseThatNoNodeWouldReadIsRefused) {
+TEST(JobRoutes, APauseThatNoNodeWouldReadIsRejected) {
     job_world world;
     for (std::size_t i = 0; i < journals::pauses_max; ++i) {
         const auto name = "a-" + std::to_string(i);

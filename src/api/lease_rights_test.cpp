@@ -111,7 +111,7 @@ TEST(LeaseRights, ALeaseBelongsToTheUserWhoTookIt) {
 }
 
 // No name is the beginning of another's, and nobody passes for somebody by what he calls himself.
-TEST(LeaseRights, NobodyPassesForAnotherUser) {
+TEST(LeaseRights, NoUserPassesForAnother) {
     const api_store where;
     lease_world one{where}, two{where};
     const auto made = one.ask(by("bob@example.com", user_role::client, "POST", "/api/v1/leases",

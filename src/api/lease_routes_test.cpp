@@ -181,7 +181,7 @@ TEST(Leases, AClaimThatWasSentAgainIsWithdrawnAfterItsRelease) {
 }
 
 // Goal: a release ends what was granted under its token, and nothing else. Method: a claim that was
-// sent twice lapses, and is granted anew under its id; then the old token is released.
+// sent twice expires, and is granted anew under its id; then the old token is released.
 TEST(Leases, AReleaseOfAnOldTokenLeavesTheLeaseOfTheSameClaimAlone) {
     lease_world world;
     const std::string brief = R"({"key": "k", "ttl_ms": 200, "claim_id": "c"})";
@@ -227,7 +227,7 @@ TEST(Leases, AClaimOfUnknownOutcomeIsWithdrawn) {
 }
 
 // Goal: a claim that may have marked its occurrence itself is not told that it has run. Method: its
-// first request has no answer, another claim takes the key when that lease has lapsed, and the
+// first request has no answer, another claim takes the key when that lease has expired, and the
 // request is repeated.
 TEST(Leases, AnOccurrenceThatAnEarlierRequestMayHaveMarkedIsToldAsThat) {
     lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .timeout = 500ms}}};
@@ -339,7 +339,7 @@ TEST(Leases, OneWhoHangsUpLeavesTheLine) {
     EXPECT_EQ(three.get().status, 201u);
 }
 
-TEST(Leases, WhoeverFindsTheLineFullIsToldSoAtOnce) {
+TEST(Leases, AWaiterThatFindsTheLineFullIsToldSoAtOnce) {
     lease_world world;
     world.acquire(R"({"key": "k0", "ttl_ms": 60000})");
     asked waits{"POST", "/api/v1/leases", R"({"key": "k0", "ttl_ms": 60000, "wait_ms": 60000})"};
@@ -463,7 +463,7 @@ TEST(Leases, ARenewalMovesTheEndOfTheLease) {
     EXPECT_GT(world.inspect("k")->remaining, 30s);
 }
 
-TEST(Leases, ALeaseThatSomebodyElseTookIsLost) {
+TEST(Leases, ALeaseThatAnotherClientTookIsLost) {
     lease_world world;
     const auto made = world.acquire(R"({"key": "k", "ttl_ms": 20})");
     ASSERT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 30000, "wait_ms": 10000})").status, 201u);

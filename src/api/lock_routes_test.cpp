@@ -99,7 +99,7 @@ TEST(LockRoutes, LocksAreListedByPages) {
 }
 
 // A misspelt filter would show every lock.
-TEST(LockRoutes, AParameterThatThereIsNotIsRefused) {
+TEST(LockRoutes, AParameterThatThereIsNotIsRejected) {
     lock_world world;
     for (const auto* path : {"/api/v1/locks?prefx=a/", "/api/locks/active?prefix=a/"}) {
         const auto answer = world.ask({"GET", path});
@@ -207,7 +207,7 @@ TEST(LockRoutes, AJournalThatIsDownHidesNoLock) {
     EXPECT_NE(text_in(shown, "run_unknown"), "");
 }
 
-TEST(LockRoutes, AKeyThatNobodyEverLockedIs404) {
+TEST(LockRoutes, AKeyThatWasNeverLockedIs404) {
     lock_world world;
     const auto told = world.ask({"GET", "/api/v1/locks/nothing"});
     EXPECT_EQ(told.status, 404u);

@@ -43,7 +43,7 @@ TEST(LoginLink, IsRememberedUntilItEnds) {
     EXPECT_FALSE(all.use(key, first, start + 14min));
 }
 
-TEST(LoginLink, IsMadeByWhoeverHasTheKeyAndNobodyElse) {
+TEST(LoginLink, IsMadeOnlyByAHolderOfTheKey) {
     login_links all;
     const login_key other{key.url, fresh_secret()};
     const auto once = once_of(make_login_link(key, start));

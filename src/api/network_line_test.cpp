@@ -39,7 +39,7 @@ TEST(Networks, AnAddressIsCountedByTwo) {
     EXPECT_EQ(networks_of("unknown").wide, "unknown");
 }
 
-TEST(NetworkLine, WhoeverComesFirstIsFirst) {
+TEST(NetworkLine, IsFirstInFirstOut) {
     line_of_four one;
     for (const auto* from : {"192.0.2.1", "198.51.100.1", "192.0.2.2"})
         EXPECT_EQ(one.push(from), std::nullopt);
@@ -75,7 +75,7 @@ TEST(NetworkLine, WithinAWideNetworkANarrowOneDoesTheSame) {
 }
 
 // Where all have the same nobody makes way: those who came first stay.
-TEST(NetworkLine, WhereAllHaveTheSameTheNextIsRefused) {
+TEST(NetworkLine, WhereAllHaveTheSameTheNextIsRejected) {
     line_of_four one;
     for (const auto* from : {"10.1.0.1", "10.2.0.1", "10.3.0.1", "10.4.0.1"}) one.push(from);
     EXPECT_THAT(one.push("10.5.0.1"), Optional(std::string{"10.5.0.1"}));

@@ -46,7 +46,7 @@ routes routes_of(shared_context around) {
 
 // Goal: who may not log in may not load the store either. Method: many ask while the first answer
 // is still looked for.
-TEST(Operation, WhoeverAsksAtTheSameTimeIsAnsweredByOneLook) {
+TEST(Operation, ConcurrentCallersAreAnsweredByOneLook) {
     for (const auto* path : {"/healthz", "/readyz", "/metrics"}) {
         api_world world{routes_of};
         std::vector<std::future<http::response>> all;

@@ -186,7 +186,7 @@ TEST(Overview, AJobThatIsMendedFailsNoMore) {
 // Goal: whoever failed once and has recovered costs no question at each look. Method: sixty of
 // them behind more rows of another than are read of all; questions counted when what was found at
 // the first look is too old for those that may fail.
-TEST(Overview, WhoeverHasRecoveredIsNotAskedAboutForEver) {
+TEST(Overview, ANodeThatHasRecoveredIsNotAskedAboutForEver) {
     control_world world;
     std::vector<std::string> names{"busy"};
     for (int i = 0; i < 60; ++i) {

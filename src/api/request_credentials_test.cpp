@@ -85,7 +85,7 @@ TEST(RequestCredentials, AProxyHereIsNotThisMachine) {
     }
 }
 
-TEST(RequestCredentials, TheRefusalOfALinkSaysWhatToDo) {
+TEST(RequestCredentials, TheRejectionOfALinkSaysWhatToDo) {
     const auto page = login_refused_page();
     EXPECT_EQ(page.status, 403u);
     EXPECT_THAT(page.body, HasSubstr("works once"));

@@ -162,7 +162,7 @@ TEST(RunRoutes, ARunSaysWhoAskedForItsEndAndWhy) {
     EXPECT_THAT(world.audited(), ElementsAre("alice run.cancel 1 report: wrong input"));
 }
 
-TEST(RunRoutes, ARunThatHasNotBegunIsToldFromOneThatNobodyKnows) {
+TEST(RunRoutes, ARunThatHasNotBegunIsToldFromAnUnknownOne) {
     run_world world;
     world.trigger("waiting");
     for (const auto* path : {"", "/output"}) {
@@ -197,7 +197,7 @@ TEST(RunRoutes, OutputIsReadFromAnyByteAsItWasWritten) {
                   400u);
 }
 
-TEST(RunRoutes, AnAnswerHasAtMostAMebibyteAndTheNextGoesOnBehindIt) {
+TEST(RunRoutes, AnAnswerHasAtMostAMebibyteAndTheNextContinuesBehindIt) {
     run_world world;
     world.begin_run("1");
     std::string written;
@@ -352,7 +352,7 @@ TEST(RunRoutes, AFollowerIsToldWhatWasLetGoOf) {
     EXPECT_THAT(one.ears->text(), testing::StartsWith("event: gap\ndata: {\"offset\":"));
 }
 
-TEST(RunRoutes, AFollowerWhoComesBackGoesOnWhereHeWas) {
+TEST(RunRoutes, AFollowerThatReturnsContinuesWhereItWas) {
     run_world world;
     world.begin_run("1");
     world.write("1", 0, "one\ntwo\n");
@@ -376,7 +376,7 @@ TEST(RunRoutes, AFollowerWhoseLastEventIsNoneOfOursBeginsAtTheStart) {
 
 // Goal: so many follow and no more, though they come at once. Method: all ask before the journal
 // has answered anybody; a place that is given back is had by the next.
-TEST(RunRoutes, WhoeverFollowsHasOneOfTheFewPlaces) {
+TEST(RunRoutes, AFollowerHasOneOfTheFewPlaces) {
     run_world world;
     world.begin_run("1");
     asked what{"GET", "/api/v1/runs/1/output"};
@@ -481,7 +481,7 @@ TEST(RunRoutes, FollowersWhoHaveComeEquallyFarShareOneLook) {
 
 // -- cancels
 
-TEST(RunRoutes, ARunThatGoesOnIsToldToEnd) {
+TEST(RunRoutes, AnActiveRunIsToldToEnd) {
     run_world world;
     world.begin_run("1");
     const auto answer = world.ask({"POST", "/api/v1/runs/1/cancel"});

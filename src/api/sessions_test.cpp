@@ -74,7 +74,7 @@ TEST(Sessions, TheLongestIdleOfAThousandMakesWay) {
 
 // Goal: a viewer who logs in for ever ends nobody's session but his own. At 7a8108b his 1,001st
 // ended the admin's.
-TEST(Sessions, WhoeverLogsInTooOftenEndsHisOwn) {
+TEST(Sessions, AUserThatLogsInTooOftenEndsTheirOwn) {
     sessions all;
     all.open("admin", of("root"), start);
     for (int i = 0; i < 1'500; ++i)

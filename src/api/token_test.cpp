@@ -37,7 +37,7 @@ TEST(Token, IsNewEachTime) {
 }
 
 // Only what fresh_token() writes is of its form: each token stands for one name, in one way.
-TEST(Token, OtherTextsNameNobody) {
+TEST(Token, OtherTextsNameNoUser) {
     const std::string secret(43, 'A');
     ASSERT_EQ(name_in_token("pawl.YQ." + secret), "a");
     for (const std::string text :
@@ -90,7 +90,7 @@ TEST(Token, HashesOfOtherToolsAreUnderstood) {
     }
 }
 
-TEST(Token, ABrokenHashIsNobodys) {
+TEST(Token, ABrokenHashHasNoUser) {
     const auto hash = hash_of("x", cheap);
     for (const std::string& broken :
          {std::string{}, std::string{"$argon2id$"}, hash.substr(0, hash.size() - 1), hash + "A",

@@ -150,7 +150,7 @@ protected:
     const std::string bobs = fresh_token("bob");
 };
 
-TEST_F(Verifier, ATokenNamesItsUserAndNobodyElse) {
+TEST_F(Verifier, ATokenNamesItsUserAlone) {
     with({user("alice", alices, config::user_role::admin), user("bob", bobs)});
     const auto found = judge(shown("", alices));
     EXPECT_EQ(found.is, kind::right);
@@ -187,7 +187,7 @@ TEST_F(Verifier, ANamelessTokenIsNotTriedAgainstAHundredUsers) {
     EXPECT_EQ(judge(shown("u99", "p")).is, kind::right);
 }
 
-TEST_F(Verifier, WithoutAUsableHashNobodyIsRight) {
+TEST_F(Verifier, WithoutAUsableHashNoCredentialIsRight) {
     with({});
     EXPECT_FALSE(whom->has_users());
     EXPECT_EQ(judge(shown("", alices)).is, kind::wrong);
@@ -277,7 +277,7 @@ TEST_F(Verifier, GuessesWithoutANameAreThrottledWhereverTheyComeFrom) {
 }
 
 // Which names there are is not told by which of them are throttled.
-TEST_F(Verifier, ANameThatNobodyHasIsThrottledAlike) {
+TEST_F(Verifier, AnUnknownNameIsThrottledAlike) {
     with({user("alice", "a-password")});
     for (int i = 0; i < 6; ++i)
         ASSERT_EQ(judge(shown("nobody", std::to_string(i), "192.0.2." + std::to_string(i))).is,

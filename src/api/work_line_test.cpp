@@ -58,7 +58,7 @@ TEST(WorkLine, OneUserWorksAtSoManyAndTheOthersAreNotBehindWhatWaits) {
     EXPECT_THAT(one.new_ones(), ElementsAre("alice"));
 }
 
-TEST(WorkLine, WhoeverHasTheFewestAtWorkIsNext) {
+TEST(WorkLine, TheUserWithTheFewestAtWorkIsNext) {
     workshop one{{.at_once = 2, .at_once_of_user = 2}};
     for (int i = 0; i < 4; ++i) one.come("flood");
     EXPECT_THAT(one.new_ones(), ElementsAre("flood", "flood"));
@@ -74,7 +74,7 @@ TEST(WorkLine, WhoeverHasTheFewestAtWorkIsNext) {
     EXPECT_THAT(one.new_ones(), ElementsAre("bob"));
 }
 
-TEST(WorkLine, OfOneUserWhoeverCameFirstIsFirst) {
+TEST(WorkLine, OfOneUserTheFirstInIsTheFirstOut) {
     workshop one{{.at_once = 1, .at_once_of_user = 1}};
     one.come("alice");
     one.come("alice");

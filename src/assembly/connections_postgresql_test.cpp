@@ -220,7 +220,7 @@ TEST(PostgresqlConnections, OneThatComesTooLateIsReleasedUnused) {
 }
 
 // Goal: what it was doing is neither committed nor rolled back by us.
-TEST(PostgresqlConnections, OneInATransactionIsRefusedAndLeftAlone) {
+TEST(PostgresqlConnections, OneInATransactionIsRejectedAndLeftAlone) {
     postgresql_server server;
     application_pool pool{server};
     pool.prologue = {"BEGIN", "CREATE TABLE mine(n int)"};
@@ -238,7 +238,7 @@ TEST(PostgresqlConnections, OneInATransactionIsRefusedAndLeftAlone) {
     EXPECT_EQ(asked(back.get(), "SELECT count(*) FROM mine"), "0");
 }
 
-TEST(PostgresqlConnections, OneThatIsNotIdleIsRefused) {
+TEST(PostgresqlConnections, OneThatIsNotIdleIsRejected) {
     postgresql_server server;
     const auto refused = [&](const std::function<void(PGconn*)>& spoil) {
         application_pool pool{server};
@@ -261,7 +261,7 @@ TEST(PostgresqlConnections, OneThatIsNotIdleIsRefused) {
                  "is not open");
 }
 
-TEST(PostgresqlConnections, AStandbyIsRefused) {
+TEST(PostgresqlConnections, AStandbyIsRejected) {
     postgresql_server primary;
     postgresql_options options;
     options.primary = primary.port();

@@ -41,7 +41,7 @@ TEST(Engines, QuarantineIsAutomaticUnderCorrectnessOnly) {
 }
 
 // Each line says what is wrong, where, and what would be right.
-TEST(Engines, RefusesBadUrlsInOneClearLine) {
+TEST(Engines, RejectsBadUrlsInOneClearLine) {
     const struct {
         const char* url;
         const char* says;

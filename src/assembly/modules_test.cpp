@@ -57,7 +57,7 @@ TEST_F(Modules, AreLoadedOnce) {
     EXPECT_EQ(&load_module(own_ / "pawl-fitting.so"), &load_module(*file));
 }
 
-TEST_F(Modules, ThatDoNotFitAreRefusedInOneLine) {
+TEST_F(Modules, ThatDoNotFitAreRejectedInOneLine) {
     std::ofstream{own_ / "pawl-text.so"} << "no library\n";
     const struct {
         const char* url;

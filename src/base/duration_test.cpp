@@ -25,7 +25,7 @@ TEST(Duration, ReadsEveryUnitAndTheirCombinations) {
         EXPECT_EQ(parse_duration(text).value().count(), milliseconds) << text;
 }
 
-TEST(Duration, RefusesWithTheColumnAndTheReason) {
+TEST(Duration, RejectsWithTheColumnAndTheReason) {
     const struct {
         const char* text;
         std::size_t column;

@@ -49,7 +49,7 @@ TEST(StoreUrl, ForgivesAnUnencodedAtSignInThePassword) {
     EXPECT_EQ(one.endpoints.front().host, "h");
 }
 
-TEST(StoreUrl, RefusesWithTheColumn) {
+TEST(StoreUrl, RejectsWithTheColumn) {
     const struct {
         std::string text;
         std::size_t column;

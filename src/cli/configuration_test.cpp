@@ -83,7 +83,7 @@ TEST_F(Configuration, AFileThatCannotBeMeantIsToldWithItsPlace) {
 }
 
 // It would read as an empty file, and the store would be this machine's own.
-TEST_F(Configuration, WhatIsNoFileIsRefusedAsTheAgentRefusesIt) {
+TEST_F(Configuration, WhatIsNoFileIsRejectedAsTheAgentRejectsIt) {
     for (const auto& path : {folder_ / ".", folder_ / "absent.toml", std::string{"/dev/null"}}) {
         options_.config = path;
         const auto why = refusal([&] { choose_store(options_); });

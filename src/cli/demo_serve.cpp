@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::uint16_t first_port = 7295;
 constexpr std::uint16_t ports_tried = 100;
-// What is left of it passes between a forced release and the next grant, so whoever tries that on
-// the page sees the job run before losing patience.
+// What is left of it passes between a forced release and the next grant, so a user who tries that
+// in the web UI sees the job run soon.
 constexpr millis hoarder_ttl{30'000};
 constexpr std::string_view link_word = "open ";
 // Between two looks at whether an agent offers its link.

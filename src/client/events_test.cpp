@@ -38,7 +38,7 @@ TEST(Events, AreTheSameHoweverTheyAreCut) {
 }
 
 // Goal: a stream that is no stream of events does not fill the memory.
-TEST(Events, WithoutAnEndAreRefused) {
+TEST(Events, WithoutAnEndAreRejected) {
     event_reader reader;
     reader.take("data: " + std::string(event_bytes_max, 'x'));
     const auto found = reader.next();

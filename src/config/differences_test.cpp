@@ -76,7 +76,7 @@ TEST(Differences, AFileThatTakesAllJobsAwayIsNotMeant) {
     EXPECT_THAT(why(job("a"), "# nothing yet\n"), HasSubstr("has 1 job; restart"));
     EXPECT_THAT(why(job("a") + user, user), HasSubstr("has no [[job]], although"));
     EXPECT_THAT(why(user, "\n"), HasSubstr("sets nothing, although this agent has 1 user"));
-    // Each of these is somebody's wish.
+    // Each of these is a request of a user.
     EXPECT_EQ(why(job("a") + job("b"), job("b")), "");
     EXPECT_EQ(why(job("a"), job("b")), "");
     EXPECT_EQ(why(user, "[agent]\nname='a'\n"), "");

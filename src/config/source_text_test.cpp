@@ -61,7 +61,7 @@ TEST(Size, ReadsBytesWithAndWithoutUnit) {
     EXPECT_EQ(parse_size("3B").value(), 3);
 }
 
-TEST(Size, RefusesWithTheColumn) {
+TEST(Size, RejectsWithTheColumn) {
     for (const std::string text :
          {"", "MiB", "-1", "+1", " 1", "9223372036854775808", "1048577TiB"})
         EXPECT_EQ(parse_size(text).error().column, 0u) << text;

@@ -41,7 +41,7 @@ TEST(Command, ArrivesAtTheGuardAsItLeft) {
 }
 
 // A guard must not run half a command: every prefix of an encoded command is refused.
-TEST(Command, CutShortIsRefused) {
+TEST(Command, CutShortIsRejected) {
     const std::string whole = encode(full_command());
     for (std::size_t size = 0; size < whole.size(); ++size) {
         EXPECT_FALSE(decode(whole.substr(0, size))) << size;

@@ -49,7 +49,7 @@ TEST(Descendants, BothWaysFindChildrenAndOnlyThose) {
 }
 
 // Goal: a process that is ending is told from one that lives, also while it is not waited for.
-TEST(Descendants, WhoeverIsEndingIsTold) {
+TEST(Descendants, AProcessThatIsEndingIsTold) {
     const pid_t living = crash::run_in_process([] { pause(); });
     EXPECT_FALSE(is_ending(living));
     EXPECT_FALSE(is_ending(getpid()));

@@ -114,7 +114,7 @@ TEST(Terminal, InterruptReachesTheCommandOnly) {
 }
 
 // ^Z stops the job as the shell sees it, once, and `fg` lets it go on reading.
-TEST(Terminal, SuspendStopsPawlTooAndForegroundGoesOn) {
+TEST(Terminal, SuspendStopsPawlTooAndForegroundContinues) {
     const scratch_folder folder;
     const std::string ready = folder.file("ready");
     const std::string typed = folder.file("typed");

@@ -65,7 +65,7 @@ TEST(LockDebt, CountsWhatIsGrantedInAnEmptyNamespace) {
 }
 
 // Where the engine cannot count, the doctor says so rather than "nobody".
-TEST(LockDebt, TellsNobodyWaitsFromNobodyKnows) {
+TEST(LockDebt, TellsNoWaitersFromUnknown) {
     debt_ledger ledger{{}};
     EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text, HasSubstr("no key has waiters"));
     auto one = held("key", 1, millis{1000});

@@ -80,7 +80,7 @@ TEST(Gone, AnEndBehindUnreadBytesIsHeardAsWell) {
 }
 
 // Bytes that come while a handler waits are the next request, and no release_options.
-TEST(Gone, APipelinedRequestIsNoFarewell) {
+TEST(Gone, APipelinedRequestIsNoHangUp) {
     turnstile blocker;
     trial_server server{blocker.as_handler()};
     raw_client client{server.listen()};
@@ -169,7 +169,7 @@ TEST(Streams, AHeadIsAnsweredWithoutBeginningOne) {
     EXPECT_EQ(client.read_head().status, 200U);
 }
 
-TEST(Streams, AWriteSaysWhenNobodyListens) {
+TEST(Streams, AWriteSaysWhenTheReaderHasGone) {
     std::promise<void> ended;
     trial_server server{streaming([&](std::shared_ptr<body_stream> out) -> awaitable<void> {
         auto counting = count_up(std::move(out));

@@ -111,7 +111,7 @@ double millis_of_a_request(raw_client& client) {
     return (work() - before) / requests;
 }
 
-TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNobody) {
+TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNoRequest) {
     const many_descriptors many;
     const auto count = many.connections();
     RecordProperty("connections", count);

@@ -116,7 +116,7 @@ TEST(RequestReader, AnAbsoluteTargetNamesTheHostInsteadOfHost) {
     EXPECT_EQ(read("GET http://other?q HTTP/1.0\r\n\r\n")->query, "q");
 }
 
-TEST(RequestReader, OtherTargetsAreRefused) {
+TEST(RequestReader, OtherTargetsAreRejected) {
     for (const auto* target :
          {"*", "other:80", "x", "http", "https", "http:/", "http:", "ftp://a/", "http://",
           "http:///p", "http://me@host/", "/a#b", "/a\x80", "/a\"b c"}) {
@@ -212,7 +212,7 @@ TEST(RequestReader, Http11WantsOneHostAndHttp10None) {
 }
 
 // A binary protocol, such as TLS on a plain port, is refused before its bytes look like a head.
-TEST(RequestReader, WhatIsNoHttpIsRefusedAtItsFirstByte) {
+TEST(RequestReader, WhatIsNoHttpIsRejectedAtItsFirstByte) {
     EXPECT_EQ(fault_of(std::string_view{"\x16\x03\x01", 3}).status, 400U);
     EXPECT_EQ(fault_of(std::string_view{"\0", 1}).status, 400U);
     EXPECT_EQ(fault_of("GET / HTTP/1.1\n").status, 400U);

@@ -33,7 +33,7 @@ TEST(ResponseHead, SaysHowTheBodyEndsAndWhetherTheConnectionStays) {
 }
 
 // A value that came from a request must not begin a line of its own.
-TEST(ResponseHead, AFieldThatWouldBreakTheMessageIsRefused) {
+TEST(ResponseHead, AFieldThatWouldBreakTheMessageIsRejected) {
     for (const auto* value : {"a\r\nSet-Cookie: b", "a\n", "a\r", "\x01", "\x7f"}) {
         response answered{200};
         answered.set("X", value);

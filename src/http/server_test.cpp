@@ -103,7 +103,7 @@ TEST(Server, ABodyInChunksIsPutTogether) {
               "POST /a? first");
 }
 
-TEST(Server, WhoeverAsksWhetherToGoOnIsToldSoOnce) {
+TEST(Server, AnExpectContinueIsAnsweredOnce) {
     trial_server server{echo};
     raw_client client{server.listen()};
     client.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
@@ -125,7 +125,7 @@ TEST(Server, ABodyThatIsTooLargeIsNotAskedFor) {
 }
 
 // Whoever is refused reads why, though he still sends: closing at once would take it back.
-TEST(Server, ARefusalIsReadByAClientThatGoesOnSending) {
+TEST(Server, ARejectionIsReadByAClientThatContinuesSending) {
     trial_server server{echo};
     raw_client client{server.listen()};
     EXPECT_TRUE(client.send(post("/", std::string(600'000, 'x'))));
@@ -187,7 +187,7 @@ TEST(Server, AHalfClosedConnectionIsStillAnswered) {
     EXPECT_TRUE(client.is_at_end());
 }
 
-TEST(Server, AHandlerThatThrowsIs500AndTheConnectionGoesOn) {
+TEST(Server, AHandlerThatThrowsIs500AndTheConnectionContinues) {
     trial_server server{answering([](const request& asked) -> response {
         if (asked.path == "/bad") throw std::runtime_error{"no\nluck"};
         return response{204};
@@ -256,7 +256,7 @@ TEST(Server, APlaceThatCannotBeHadIsNamedInOneLine) {
                 StartsWith("no-such-host.invalid:1: the host is not known: "));
 }
 
-TEST(Server, ASocketOfSomebodyElseIsListenedOn) {
+TEST(Server, ASocketThatWasInheritedIsListenedOn) {
     trial_server server{echo};
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in where{};

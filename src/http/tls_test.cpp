@@ -174,7 +174,7 @@ TEST(Tls, OnlyHttp11IsAgreedOn) {
     EXPECT_FALSE(tls_client(port, 0, "\x02h2").is_connected());
 }
 
-TEST(Tls, WhoeverSpeaksPlainHttpIsToldWhatIsSpoken) {
+TEST(Tls, AClientOfPlainHttpIsToldWhatIsSpoken) {
     trial_server server{echo};
     ASSERT_TRUE(use_tls(server, own_identity()).has_value());
     raw_client client{server.listen()};

@@ -40,7 +40,7 @@ bool ended_as(const claiming& machine) {
     return machine.next(start).what == act::done && std::holds_alternative<T>(machine.outcome());
 }
 
-TEST(Claiming, AGrantIsTrustedFromWhenItWasAskedFor) {
+TEST(Claiming, AGrantIsValidFromWhenItWasRequested) {
     claiming machine{plan_with(), start};
     machine.sent(start);
     machine.answered(won(), start + 1s, even);
@@ -139,7 +139,7 @@ TEST(Claiming, AStoreThatGoesAwayAfterALostAnswerLeavesTheOutcomeUnknown) {
 }
 
 // The lost request may still be on its way when the next one is refused.
-TEST(Claiming, ARefusalAfterALostAnswerIsWithdrawnToo) {
+TEST(Claiming, ARejectionAfterALostAnswerIsWithdrawnToo) {
     claiming machine{plan_with(), start};
     exchange(machine, start, failed(errc::outcome_unknown));
     const auto again = machine.next(start).until;
@@ -190,7 +190,7 @@ TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
 
 // Goal: a store that was there and has fallen silent since is away. Method: it refuses the first
 // request, and does not answer the second.
-TEST(Claiming, ARefusalBeforeTheSilenceIsNoAnswer) {
+TEST(Claiming, ARejectionBeforeTheSilenceIsNoAnswer) {
     auto plan = plan_with(3s);
     plan.when_down = store_down::retry;
     claiming machine{plan, start};
@@ -428,7 +428,7 @@ TEST(Claiming, AStoreThatAlwaysAnswersTooLateIsGivenUpAndWithdrawn) {
 
 // Goal: a caller that asks again later uses no occurrence up. Method: two machines, one after the
 // other, under one id; the first ends without an answer and withdraws nothing.
-TEST(Claiming, AKeptClaimGoesOnWhereTheLastMachineEnded) {
+TEST(Claiming, AKeptClaimContinuesWhereTheLastMachineEnded) {
     auto plan = plan_with();
     plan.if_unknown = claim_plan::unknown::keep;
     claiming first{plan, start};

@@ -81,7 +81,7 @@ TEST(Election, ForgetsTheFailuresOnceItIsElected) {
     EXPECT_EQ(machine.next(start).until, start + 50ms);
 }
 
-TEST(Election, AStoreThatNeverAnsweredAndNeedsSomebodyEndsTheCampaign) {
+TEST(Election, AStoreThatNeverAnsweredAndNeedsAnAdministratorEndsTheCampaign) {
     for (const auto code : {errc::denied, errc::protocol, errc::unsupported}) {
         auto machine = fresh();
         machine.failed({code, "no"}, start, 0.5);

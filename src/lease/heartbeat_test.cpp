@@ -19,7 +19,7 @@ heartbeat beating(const lease_options& options) {
 }
 
 // Rule 8, with the default drift of 1/1000 and margin of ttl/50.
-TEST(Heartbeat, TrustsTheGrantFromWhenTheClaimWasSentLessDriftAndMargin) {
+TEST(Heartbeat, AGrantIsValidFromWhenTheClaimWasSentLessDriftAndMargin) {
     const auto beat = beating(options_of(10s));
     EXPECT_EQ(beat.valid_until(), start + 10s - 10ms - 200ms);
     EXPECT_TRUE(beat.valid(start + 9789ms));
@@ -55,14 +55,14 @@ TEST(Heartbeat, RenewsAtThreeTenthsOfTheTtlWithTenPerCentOfJitter) {
 }
 
 // However long the answer took, trust is counted from when the request left.
-TEST(Heartbeat, SlowRenewalExtendsTrustOnlyFromWhenItWasSent) {
+TEST(Heartbeat, SlowRenewalExtendsValidityOnlyFromWhenItWasSent) {
     auto beat = beating(options_of(10s));
     beat.renewal_sent(start + 3s, even);
     beat.renewal_answered(start + 3s, renewal::renewed, start + 9s, even);
     EXPECT_EQ(beat.valid_until(), start + 3s + 9790ms);
 }
 
-TEST(Heartbeat, AnOlderAnswerNeverShortensTrust) {
+TEST(Heartbeat, AnOlderAnswerNeverShortensValidity) {
     auto beat = beating(options_of(10s));
     beat.renewal_sent(start + 3s, even);
     beat.renewal_sent(start + 4s, even);
@@ -80,7 +80,7 @@ TEST(Heartbeat, LostStopsAtOnce) {
 }
 
 // A time-out is no answer: trust runs on, and ends when it ends.
-TEST(Heartbeat, UnknownLetsTrustRunOn) {
+TEST(Heartbeat, UnknownLeavesValidityAsItWas) {
     auto beat = beating(options_of(10s));
     beat.renewal_sent(start + 3s, even);
     beat.renewal_answered(start + 3s, renewal::unknown, start + 5s, even);
@@ -116,7 +116,7 @@ TEST(Heartbeat, ThreeFailuresStopTheJobBeforeTheExpiry) {
     EXPECT_GT(told, start + 48s);
 }
 
-TEST(Heartbeat, TellsToStopAGraceBeforeTrustEndsAndGoesOnRenewing) {
+TEST(Heartbeat, TellsToStopAGraceBeforeValidityEndsAndContinuesRenewing) {
     auto beat = beating(options_of(10s));
     const auto stop = start + 8790ms;
     beat.renewal_sent(start + 3s, even);
@@ -147,7 +147,7 @@ TEST(Heartbeat, AFailureIsForgottenAfterASuccess) {
 }
 
 // A hung job whose heartbeat goes on would keep its key for ever.
-TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenTrust) {
+TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenValidity) {
     auto beat = beating({.ttl = 10s, .grace = 1s, .max_lifetime = 25s});
     auto now = start;
     instant last_sent{};
@@ -182,7 +182,7 @@ TEST(Heartbeat, ManualRenewalIsNeverAsked) {
 }
 
 // A store that answers nothing gets a bounded number of requests, not a flood.
-TEST(Heartbeat, DoesNotFloodASilentStore) {
+TEST(Heartbeat, DoesNotFloodAnUnresponsiveStore) {
     auto beat = beating({.ttl = 10s, .retry_period = 1ms});
     int sent = 0;
     for (auto now = start; now < start + 9s; now += 1ms)

@@ -66,7 +66,7 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
 }
 
 // As people write "no limit": nanoseconds would overflow.
-TEST(Options, ADurationBeyondAnyClockIsRefused) {
+TEST(Options, ADurationBeyondAnyClockIsRejected) {
     for (const auto far : {millis::max(), millis{std::chrono::years{300}}}) {
         EXPECT_THAT(fault({.ttl = 30s, .grace = far}), HasSubstr("grace"));
         EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = far}), HasSubstr("at most 3650d"));
@@ -89,7 +89,7 @@ TEST(Options, AnOccurrenceIsNotSharedByReentrancy) {
 }
 
 // A cast makes one, as of a number that was read from a file.
-TEST(Options, AValueOutsideItsEnumIsRefused) {
+TEST(Options, AValueOutsideItsEnumIsRejected) {
     const auto faulty = [](auto lease_options::* which, int value) {
         lease_options options{.ttl = 30s};
         options.*which = static_cast<std::decay_t<decltype(options.*which)>>(value);
@@ -119,7 +119,7 @@ TEST(Options, RespectTheStoresFloorAndStep) {
                 HasSubstr("no multiple of 1s"));
 }
 
-TEST(Options, CorrectnessRefusesWhatWouldWeakenIt) {
+TEST(Options, CorrectnessRejectsWhatWouldWeakenIt) {
     EXPECT_THAT(fault({.ttl = 30s}, safety_class::correctness), HasSubstr("quarantine=DUR"));
     EXPECT_THAT(fault({.ttl = 30s, .fencing = fencing::required}), HasSubstr("strict fencing"));
     EXPECT_THAT(fault({.ttl = 30s, .if_expired = expired_renewal::extend_if_unclaimed},

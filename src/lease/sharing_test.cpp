@@ -62,7 +62,7 @@ TEST(Assignment, MovesFewWhenAMemberJoins) {
     }
 }
 
-TEST(Assignment, ShareOfOneNameSaysNothingAboutAnother) {
+TEST(Assignment, ThePartitionsOfOneJobSayNothingAboutAnother) {
     EXPECT_NE(assign("reindex", 64, slots(4)), assign("export", 64, slots(4)));
 }
 
@@ -76,7 +76,7 @@ TEST(Member, ItsTextIsReadBackAndNothingElseIs) {
         EXPECT_FALSE(parse_member(other)) << other;
 }
 
-TEST(Share, WhatMakesNoSenseIsExplained) {
+TEST(PartitionOptions, WhatMakesNoSenseIsExplained) {
     EXPECT_FALSE(partition_fault(thirty, 16));
     EXPECT_TRUE(partition_fault(thirty, 0)->starts_with("the number of partitions is 0"));
     EXPECT_TRUE(partition_fault(thirty, 1025)->starts_with("the number of partitions is 1025"));
@@ -229,7 +229,7 @@ TEST(Sharing, AMemberThatIsStoppedAsItAsksForItsSlotIsOver) {
     EXPECT_EQ(late.settle(), act::over);
 }
 
-TEST(Sharing, ANewcomerClaimsItsShareAndNoMore) {
+TEST(Sharing, ANewcomerClaimsItsPartitionsAndNoMore) {
     participant late{16};
     late.join({{16, 0, 1}});
     EXPECT_EQ(late.claiming.size(), 8u);
@@ -347,7 +347,7 @@ TEST(Sharing, WithoutASlotItKeepsWhatItHasAndWantsNothingNew) {
 }
 
 // The same members, and yet another share.
-TEST(Sharing, UnderANewSlotItWantsTheShareOfThatSlot) {
+TEST(Sharing, UnderANewMemberNumberItWantsThePartitionsOfThatNumber) {
     participant one{16};
     one.join({{16, 1, 2}});
     const auto before = one.claiming;
@@ -371,7 +371,7 @@ TEST(Sharing, BeginsNothingWhileOlderMembersCutTheWorkOtherwise) {
     EXPECT_EQ(late.claiming.size(), 32u);
 }
 
-TEST(Sharing, GoesOnWhileYoungerMembersCutTheWorkOtherwise) {
+TEST(Sharing, ContinuesWhileYoungerMembersCutTheWorkOtherwise) {
     participant old{16};
     old.join({});
     old.win_all();
@@ -420,7 +420,7 @@ TEST(Sharing, AStoreThatIsDownIsAskedAgainWithinAnInterval) {
     EXPECT_TRUE(one.told.empty());
 }
 
-TEST(Sharing, AStoreThatNeverAnsweredAndNeedsSomebodyEndsIt) {
+TEST(Sharing, AStoreThatNeverAnsweredAndNeedsAnAdministratorEndsIt) {
     participant one{16};
     one.settle();
     one.machine.look_failed({errc::denied, "no"}, one.now, 1.0);

@@ -72,7 +72,7 @@ TEST_F(Yielding, OthersThatAreSlowAreGivenMoreTime) {
     EXPECT_LT(is_refused(), later);
 }
 
-TEST_F(Yielding, EndsWhereNobodyElseWantsItAnyMore) {
+TEST_F(Yielding, EndsWhereNoOtherCallerWantsItAnyMore) {
     is_refused();
     has_it();
     int held_back = 0;
@@ -118,7 +118,7 @@ TEST_F(Yielding, ThoseWhoHaveWaitedLongerGoFirst) {
     EXPECT_EQ(mine.after_push(round_trip), 0ns);
 }
 
-TEST_F(Yielding, WhoeverManyComeBeforeStillHearsOfTheirTurns) {
+TEST_F(Yielding, ACallerBehindManyStillHearsOfItsTurns) {
     for (std::size_t other = 1; other <= 30; ++other) mine.refused(other, fence_token{other});
     has_it();
     EXPECT_LT(mine.after_push(round_trip), 2ms);

@@ -95,23 +95,23 @@ public:
     void take_sample() {
         auto now = counted->read();
         const std::lock_guard lock{mutex_};
-        shelf_.take(std::move(now), unix_millis_now());
+        buffer_.take(std::move(now), unix_millis_now());
     }
     void begin_sampling() {
         auto now = counted->read();
         const std::lock_guard lock{mutex_};
-        shelf_.begin(std::move(now));
+        buffer_.begin(std::move(now));
     }
     std::vector<sample> samples() const {
         const std::lock_guard lock{mutex_};
-        return shelf_.samples();
+        return buffer_.samples();
     }
 
     const std::shared_ptr<metrics_registry> counted;
 
 private:
     mutable std::mutex mutex_;
-    sample_buffer shelf_;  // under mutex_
+    sample_buffer buffer_;  // under mutex_
 };
 
 namespace {

@@ -161,7 +161,7 @@ TEST(MeasuredStore, AVerbWithoutAnAnswerMeansThatTheStoreIsDownUntilOneIsAnswere
     }
 }
 
-TEST(MeasuredStore, ARefusalIsAnAnswer) {
+TEST(MeasuredStore, ARejectionIsAnAnswer) {
     measured one{"measured-refusal"};
     for (const auto code : {errc::denied, errc::rejected, errc::protocol, errc::unsupported}) {
         one.faults->fail_all = code;

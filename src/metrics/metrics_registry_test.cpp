@@ -164,7 +164,7 @@ TEST(MetricsRegistry, WhatThisNodeSawOfStaleRunsIsForgotten) {
     EXPECT_EQ(value_of(page_of(counted, then + stale_runs_valid + 1ms), "pawl_stale_runs"), 0);
 }
 
-TEST(MetricsRegistry, RunsOfSilentNodesAreCountedApart) {
+TEST(MetricsRegistry, RunsOfUnresponsiveNodesAreCountedApart) {
     metrics_registry counted{{}};
     counted.run_judged("a", run_status::lost);
     counted.run_judged("a", run_status::abandoned);

@@ -18,9 +18,9 @@ using namespace std::chrono_literals;
 
 TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
     metrics_registry counted{{}};
-    sample_buffer shelf;
+    sample_buffer buffer;
     counted.claimed(acquire_outcome::granted, 10s);
-    shelf.begin(counted.read());
+    buffer.begin(counted.read());
     for (int i = 0; i < 3; ++i) counted.claimed(acquire_outcome::granted, 0ms);
     counted.claimed(acquire_outcome::busy, 0ms);
     counted.claimed(acquire_outcome::already_done, 0ms);
@@ -41,9 +41,9 @@ TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
     counted.run_ended("a", run_status::timed_out, 1s);
     counted.holds_more();
     counted.holds_more();
-    shelf.take(counted.read(), 5'000);
-    shelf.take(counted.read(), 10'000);
-    const auto samples = shelf.samples();
+    buffer.take(counted.read(), 5'000);
+    buffer.take(counted.read(), 10'000);
+    const auto samples = buffer.samples();
     ASSERT_EQ(samples.size(), 2u);
     const auto& one = samples[0];
     EXPECT_EQ(one.at, 5'000);
@@ -74,16 +74,16 @@ TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
 
 TEST(SampleBuffer, TheQuantilesAreThoseOfTheInterval) {
     metrics_registry counted{{}};
-    sample_buffer shelf;
+    sample_buffer buffer;
     for (int i = 0; i < 1'000; ++i) counted.held_for(1h);
-    shelf.begin(counted.read());
+    buffer.begin(counted.read());
     for (int i = 0; i < 98; ++i) counted.held_for(40ms);
     counted.held_for(4s);
     counted.held_for(4s);
     counted.answered(verb::acquire, 200us, std::nullopt);
     counted.answered(verb::list, 200us, std::nullopt);
-    shelf.take(counted.read(), 1);
-    const auto one = shelf.samples().at(0);
+    buffer.take(counted.read(), 1);
+    const auto one = buffer.samples().at(0);
     EXPECT_GT(one.hold_p50, 0.025);
     EXPECT_LE(one.hold_p50, 0.05);
     EXPECT_GT(one.hold_p99, 2.5);
@@ -94,10 +94,10 @@ TEST(SampleBuffer, TheQuantilesAreThoseOfTheInterval) {
 
 TEST(SampleBuffer, AnHourIsKept) {
     metrics_registry counted{{}};
-    sample_buffer shelf;
+    sample_buffer buffer;
     for (std::size_t i = 0; i < samples_max + 7; ++i)
-        shelf.take(counted.read(), static_cast<std::int64_t>(i));
-    const auto samples = shelf.samples();
+        buffer.take(counted.read(), static_cast<std::int64_t>(i));
+    const auto samples = buffer.samples();
     ASSERT_EQ(samples.size(), samples_max);
     EXPECT_EQ(samples.front().at, 7);
     EXPECT_EQ(samples.back().at, static_cast<std::int64_t>(samples_max) + 6);

@@ -124,7 +124,7 @@ TEST(LockWatcher, TheOwnerIsLastHeardOfWhenTheStoreConfirmedALease) {
     EXPECT_LE(renewed, unix_seconds());
 }
 
-TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseTrustEnded) {
+TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseItsValidityEnded) {
     watched all;
     auto a = all.open();
     auto lease = a.try_acquire("k", {.ttl = 300ms});

@@ -36,7 +36,7 @@ TEST(BlockingPool, StopWaitsForTheRunningJobAndDropsTheRest) {
 }
 
 // In a process that may have no second thread: whoever submits is told, and nothing stays behind.
-TEST(BlockingPool, WhereNoThreadCanStartTheJobIsRefused) {
+TEST(BlockingPool, WhereNoThreadCanStartTheJobIsRejected) {
     const auto try_it = [] {
         const rlimit none{0, 0};
         if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);

@@ -92,7 +92,7 @@ TEST_F(ByteStream, AnAddressThatSwallowsWhatIsSentToItMakesWayForTheNext) {
     EXPECT_TRUE(stream_.is_quiet());
 }
 
-TEST_F(ByteStream, AddressesThatRefuseAreToldAtOnce) {
+TEST_F(ByteStream, AddressesWithoutAListenerAreToldAtOnce) {
     const auto refused = connect({refusing_place(), refusing_place()});
     ASSERT_TRUE(refused.has_error());
     EXPECT_EQ(refused.error().code, errc::unreachable);

@@ -103,7 +103,7 @@ struct ChangeListener : testing::Test {
     std::shared_ptr<fake_listener> on = fake_listener::make(where);
 };
 
-TEST_F(ChangeListener, TellsThoseWhoWaitForANameAndNobodyElse) {
+TEST_F(ChangeListener, TellsOnlyThoseWhoWaitForTheName) {
     const auto a = spawn("a"), again = spawn("a"), b = spawn("b");
     EXPECT_EQ(on->attempts, 1);
     EXPECT_FALSE(a->confirmed);

@@ -58,7 +58,7 @@ struct Event : testing::Test {
     std::vector<int> woken_, late_;
 };
 
-TEST_F(Event, ThatIsSetWakesAllWhoWaitAndWhoeverComes) {
+TEST_F(Event, ThatIsSetWakesAllWhoWaitAndAllThatCome) {
     spawn(1);
     spawn(2, loop.at + 1min);
     EXPECT_THAT(woken_, ElementsAre());
@@ -108,7 +108,7 @@ TEST_F(Event, WaitsForADurationOnTheLoopsClock) {
 }
 
 // Nobody's waking is lost: neither to a reset nor to a time that was up in the same turn.
-TEST_F(Event, WhoeverWasWokenStaysWoken) {
+TEST_F(Event, AWaiterThatWasWokenStaysWoken) {
     spawn(1);
     spawn(2, loop.at + 1s);
     loop.at += 1s;
@@ -123,7 +123,7 @@ TEST_F(Event, WhoeverWasWokenStaysWoken) {
     EXPECT_THAT(woken_, testing::SizeIs(2));
 }
 
-TEST_F(Event, NotifiesThoseWhoWaitAndNobodyWhoComesLater) {
+TEST_F(Event, NotifiesThoseWhoWaitAndNoneThatComeLater) {
     spawn(1);
     bell->notify_all();
     EXPECT_FALSE(bell->is_set());

@@ -72,7 +72,7 @@ TEST(Loop, ServesManyBlockedCallersAtOnce) {
     EXPECT_EQ(done, 8 * 200);
 }
 
-TEST(Loop, RunsOnItsOwnThreadWhenNobodyWaits) {
+TEST(Loop, RunsOnItsOwnThreadWhenNoThreadWaits) {
     loop where;
     std::atomic<bool> ran{false};
     boost::asio::post(where.get_executor(), [&] {
@@ -110,7 +110,7 @@ awaitable<int> block_until_ticked(loop& on) {
 }
 
 // The loop goes on while blocking work runs, wherever that is.
-TEST(Loop, GoesOnWhileABlockingJobRuns) {
+TEST(Loop, ContinuesWhileABlockingJobRuns) {
     loop where;
     EXPECT_EQ(where.wait_for(block_until_ticked(where)), 1);
 }

@@ -114,7 +114,7 @@ TEST_F(Renewed, OneThatLastsIsLookedAtEveryFiveMinutes) {
     EXPECT_EQ(get(), "2");
 }
 
-TEST_F(Renewed, OneThatWasRefusedIsNotUsedAgain) {
+TEST_F(Renewed, OneThatWasRejectedIsNotUsedAgain) {
     EXPECT_EQ(get(), "1");
     made_->forget();
     EXPECT_EQ(get(), "2");

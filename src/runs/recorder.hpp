@@ -79,7 +79,7 @@ public:
                                                          millis timeout);
     // Answers as journal::checkpoint does, behind all that was to be written before.
     static async<bool> checkpoint(self_ptr self, std::string text);
-    // Ends the patience with the journal: nothing more is written, and nobody waits any longer.
+    // Gives the journal up: nothing more is written, and no caller waits any longer.
     void forget();
     // The run does not take place: nothing more is written, and what the journal may have been told
     // of its beginning ends so. Returns when that is known, or recording_timeout is over.

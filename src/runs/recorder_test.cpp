@@ -92,7 +92,7 @@ TEST(RunRecorder, WhatAFurtherAttemptWritesComesBehindWhatWasWritten) {
 
 // Goal: one write that is refused for good does not keep the end of a run from being written.
 // Method: more attempts than a journal keeps.
-TEST(RunRecorder, WhatIsRefusedDoesNotStandInTheWayOfTheEnd) {
+TEST(RunRecorder, WhatIsRejectedDoesNotStandInTheWayOfTheEnd) {
     recorder_world one;
     const auto who = one.recorder();
     ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
@@ -275,7 +275,7 @@ TEST(RunRecorder, WhoKeepsMostMakesRoomForTheOthers) {
 }
 
 // Told as written is only what has been.
-TEST(RunRecorder, AnEndThatIsRefusedAsStaleIsNotToldAsWritten) {
+TEST(RunRecorder, AnEndThatIsRejectedAsStaleIsNotToldAsWritten) {
     recorder_world one;
     const auto first = one.recorder();
     ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);

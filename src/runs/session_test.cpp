@@ -158,7 +158,7 @@ TEST(WrittenRun, ACopyOfWhatTheBodyWasGivenSavesNothingAfterTheRun) {
 }
 
 // At least once: what was thrown is no end, and the next one goes on from what was saved.
-TEST(WrittenRun, AnAttemptThatFailedIsTakenUpFromItsCheckpoint) {
+TEST(WrittenRun, AnAttemptThatFailedIsResumedFromItsCheckpoint) {
     journal_world one;
     auto a = one.open(), b = one.open();
     std::string id;
@@ -228,7 +228,7 @@ TEST(WrittenRun, IsCancelledFromAnywhere) {
     EXPECT_EQ(one.run_of(id).status, run_status::cancelled);
 }
 
-TEST(WrittenRun, AStaleCheckpointIsRefused) {
+TEST(WrittenRun, AStaleCheckpointIsRejected) {
     journal_world one;
     auto a = one.open(), b = one.open();
     bool saved = true;
@@ -278,7 +278,7 @@ TEST(WrittenRun, ABodyDoesNotBeginUnderALeaseThatEndedMeanwhile) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunGoesOn) {
+TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunContinues) {
     journal_world one;
     auto a = one.open();
     std::string id;
@@ -405,7 +405,7 @@ TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
 
 // Goal: a session is the loop's alone, whoever has it last: the thread of a body has its
 // checkpoints. Method: the last to let go is this thread, while the loop is busy.
-TEST(RunSession, EndsOnItsLoopWhoeverLetsGoLast) {
+TEST(RunSession, EndsOnItsLoopWhicheverHandleIsTheLast) {
     net::loop loop;
     std::promise<void> go_on;
     const auto nothing_else_runs = go_on.get_future().share();

@@ -35,7 +35,7 @@ TEST(SilentRun, WhoHoldsItsKeyIsAlive) {
 }
 
 // Nobody else runs that occurrence, unless it was to be done at least once.
-TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
+TEST(SilentRun, WithoutItsKeyItIsLostOrToBeResumed) {
     for (const auto& lease : {std::optional{key_of({})}, std::optional{key_of(fence_token{8})},
                               std::optional<record>{}}) {
         const auto lost = judge_silence(silent_run(delivery::at_most_once), lease);

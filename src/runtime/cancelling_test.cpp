@@ -343,7 +343,7 @@ TEST(Cancelling, AnAnswerThatComesTooLateIsGivenBack) {
 }
 
 // Somebody has come to share the lease before its answer was dropped.
-TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
+TEST(Cancelling, WhatAnotherCallSharesIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();
     constexpr lease_options how{.ttl = 1min, .reentrancy = reentrancy::instance};

@@ -65,7 +65,7 @@ TEST(Leader, OneLeadsAtATimeAndEachUnderAHigherToken) {
 }
 
 // Whoever gives leadership up does not win it again before the one who waits for it.
-TEST(Leader, OneThatReturnsLeavesTheNextTermToWhoeverWaits) {
+TEST(Leader, OneThatReturnsLeavesTheNextTermToAWaiter) {
     world one;
     auto a = one.open(), b = one.open();
     std::latch elected{1}, waiting{1};
@@ -107,7 +107,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     one.faults->fail_all = std::nullopt;
 }
 
-TEST(Leader, CampaignsAgainAfterItWasEvicted) {
+TEST(Leader, CampaignsAgainAfterAForcedRelease) {
     world one;
     auto a = one.open(), b = one.open();
     std::promise<fence_token> tokens[2];
@@ -197,7 +197,7 @@ TEST(Leader, ShutdownEndsTheRestBetweenTwoTerms) {
     EXPECT_EQ(only.outcome.get(), 1u);
 }
 
-TEST(Leader, ShutDownBeforeItBeganItLeadsNobody) {
+TEST(Leader, ShutDownBeforeItBeganItNeverLeads) {
     world one;
     auto a = one.open();
     std::stop_source shutdown;
@@ -223,7 +223,7 @@ TEST(Leader, AStoreThatIsDownIsAskedAgainWithPausesUntilItAnswers) {
     elected.wait();
 }
 
-TEST(Leader, AStoreThatRefusesFromTheStartIsAnError) {
+TEST(Leader, AStoreThatRejectsFromTheStartIsAnError) {
     world one;
     auto a = one.open();
     one.faults->fail_all = errc::denied;
@@ -235,7 +235,7 @@ TEST(Leader, AStoreThatRefusesFromTheStartIsAnError) {
     }
 }
 
-TEST(Leader, OptionsThatMakeNoSenseAreRefused) {
+TEST(Leader, OptionsThatMakeNoSenseAreRejected) {
     world one;
     auto a = one.open();
     const term_body body = [](const term&) {};
@@ -353,7 +353,7 @@ TEST(Partitions, TheOnlyMemberRunsAllOfThem) {
 
 // Join, join, leave: each time everybody comes to hold a fair share, and no partition is ever run
 // by two.
-TEST(Partitions, AreSharedFairlyByWhoeverIsThereAndNeverRunTwice) {
+TEST(Partitions, AreDividedFairlyAmongTheMembersAndNeverRunTwice) {
     world one;
     auto a = one.open(), b = one.open(), c = one.open();
     gathering all{16};
@@ -374,7 +374,7 @@ TEST(Partitions, AreSharedFairlyByWhoeverIsThereAndNeverRunTwice) {
     EXPECT_EQ(all.overlaps(), 0);
 }
 
-TEST(Partitions, OfOneProcessAreSharedToo) {
+TEST(Partitions, OfOneProcessAreDividedToo) {
     world one;
     auto a = one.open();
     gathering all{4};
@@ -472,7 +472,7 @@ TEST(Partitions, WaitForOlderMembersWhoCutTheWorkOtherwise) {
 }
 
 // "reindex/members" cut in 2 has the keys reindex/members/0 and /1, and they are no members.
-TEST(Partitions, OfAShareNamedMembersAreNoMembers) {
+TEST(Partitions, OfANameThatEndsInMembersAreNoMembers) {
     world one;
     auto a = one.open(), b = one.open();
     gathering outer{4}, inner{2};
@@ -493,7 +493,7 @@ TEST(Partitions, AStoreThatIsDownIsWaitedFor) {
     EXPECT_TRUE(all.wait_until({{1, 4}}));
 }
 
-TEST(Partitions, AStoreThatRefusesFromTheStartIsAnError) {
+TEST(Partitions, AStoreThatRejectsFromTheStartIsAnError) {
     world one;
     auto a = one.open();
     one.faults->fail_all = errc::protocol;
@@ -505,7 +505,7 @@ TEST(Partitions, AStoreThatRefusesFromTheStartIsAnError) {
     }
 }
 
-TEST(Partitions, OptionsThatMakeNoSenseAreRefused) {
+TEST(Partitions, OptionsThatMakeNoSenseAreRejected) {
     world one;
     auto a = one.open();
     const partition_body body = [](const partition&) {};
@@ -518,7 +518,7 @@ TEST(Partitions, OptionsThatMakeNoSenseAreRefused) {
     EXPECT_THROW(a.run_partitions("reindex", 4, {}, nullptr), option_error);
 }
 
-TEST(AsyncShare, RunsThePartitionsUntilItIsShutDown) {
+TEST(AsyncRunPartitions, RunsThePartitionsUntilItIsShutDown) {
     world one;
     auto a = one.open();
     boost::asio::io_context context;

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(LostLease, ARefusedRenewalEndsTrustBeforeItIsHeard) {
+TEST(LostLease, ARejectedRenewalEndsValidityBeforeItIsHeard) {
     world one;
     auto a = one.open(), b = one.open();
     for (int i = 0; i < 20; ++i) {

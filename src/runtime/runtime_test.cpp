@@ -110,7 +110,7 @@ TEST(Locks, OneClaimWaitsForAReleaseThatIsUnderWay) {
 
 // Goal: what is no grant is taken for none. Method: answers that a child of a fork() once stole, or
 // that a faulty engine makes; the claim is withdrawn, and the key free for others.
-TEST(Locks, AGrantThatIsNoneIsRefusedAndWithdrawn) {
+TEST(Locks, AGrantThatIsNoneIsRejectedAndWithdrawn) {
     using testing_faults::spoilt;
     for (const auto how : {spoilt::token_0, spoilt::other_key, spoilt::longer_ttl}) {
         world one;
@@ -164,7 +164,7 @@ TEST(Locks, AForceReleasedHolderIsToldToStop) {
 }
 
 // The store goes silent: the job must be told to stop before the store could grant the key again.
-TEST(Locks, ASilentStoreStopsTheJobInTime) {
+TEST(Locks, AnUnresponsiveStoreStopsTheJobInTime) {
     world one;
     auto a = one.open();
     const auto before = lease_clock::now();
@@ -223,7 +223,7 @@ TEST(Locks, ThatTheStoreIsGoneIsHeardWhileAClaimIsStillWithdrawn) {
 
 // Goal: a store that grants less than was asked is believed for no longer. Method: the lease is
 // renewed for longer than one of the short leases, then the store goes silent.
-TEST(Locks, AGrantShorterThanAskedIsRenewedAndTrustedAsGranted) {
+TEST(Locks, AGrantShorterThanRequestedIsRenewedAndValidAsGranted) {
     world one;
     constexpr millis granted = 2500ms;
     one.faults->ttl_granted = granted;
@@ -352,7 +352,7 @@ TEST(Locks, AStoreThatIsDownThrowsWhatItSaid) {
     }
 }
 
-TEST(Locks, BadOptionsAreRefusedBeforeTheStoreIsAsked) {
+TEST(Locks, BadOptionsAreRejectedBeforeTheStoreIsAsked) {
     world one;
     auto a = one.open();
     EXPECT_THROW(static_cast<void>(a.try_acquire("k", {})), option_error);
@@ -506,7 +506,7 @@ TEST(Locks, AHandleCanBeSharedAndTheLastOneReleases) {
     EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
 }
 
-TEST(Locks, WithoutReentrancyTheSameProcessIsRefused) {
+TEST(Locks, WithoutReentrancyTheSameProcessIsRejected) {
     world one;
     auto a = one.open();
     auto outer = a.try_acquire("k", {.ttl = 1min});
@@ -534,7 +534,7 @@ TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
 }
 
 // Goal: good news that comes too late is no news. Method: the store carries on with a lease that
-// lapsed, and its holder, who has stopped trusting it, asks for that.
+// expired, and its holder, who has stopped trusting it, asks for that.
 TEST(Locks, ARenewalAfterTheEndOfValidityIsNotTold) {
     world one;
     auto a = one.open();
@@ -547,7 +547,7 @@ TEST(Locks, ARenewalAfterTheEndOfValidityIsNotTold) {
     EXPECT_FALSE(lease->valid());
 }
 
-TEST(Locks, AFenceRefusesAnOlderToken) {
+TEST(Locks, AFenceRejectsAnOlderToken) {
     world one;
     auto a = one.open();
     EXPECT_TRUE(a.check_fence("account/7", fence_token{10}).accepted);
@@ -644,7 +644,7 @@ struct counting : observer {
 };
 
 // P3: the count is for people, the deadline for the job.
-TEST(Observer, HearsOfTroubleWhileTheLeaseIsStillTrusted) {
+TEST(Observer, HearsOfRenewalFailuresWhileTheLeaseIsStillValid) {
     world one;
     auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears});
@@ -655,7 +655,7 @@ TEST(Observer, HearsOfTroubleWhileTheLeaseIsStillTrusted) {
     EXPECT_TRUE(lease->valid());
 }
 
-TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
+TEST(Observer, HearsOfEveryGrantRejectionLossAndRelease) {
     world one;
     auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears}), b = one.open({.observer = ears});

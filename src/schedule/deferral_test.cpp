@@ -65,7 +65,7 @@ TEST(Deferral, WhatIsDoneIsLetGoOf) {
 }
 
 // A first node that is dead, frozen, full or paused costs the hold-back of the next.
-TEST(Deferral, WhatNobodyHasRunIsAskedForInTheOrderOfTheLine) {
+TEST(Deferral, WhatHasNotRunIsAskedForInTheOrderOfTheLine) {
     for (std::size_t place = 1; place <= places_max; ++place) {
         deferral mine;
         mine.add(first, place_of(place));

@@ -58,7 +58,7 @@ public:
     // takes. For bodies that nobody can kill.
     static boost::asio::awaitable<void> outlast(self_ptr self);
 
-    // Ends the patience with runs that have been left to finish.
+    // Kills runs that have been left to finish.
     void hurry();
 
     std::size_t running() const noexcept { return runner_.running(); }

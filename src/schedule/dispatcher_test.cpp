@@ -103,7 +103,7 @@ TEST(Dispatcher, ARestartRunsWhatWasMissedOnceAndNothingTwice) {
 
 // The runner loses store and journal at once, as when its machine is cut off. Another one is
 // granted the occurrence when the lease has run out, and goes on from the checkpoint.
-TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
+TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsResumedFromItsCheckpoint) {
     schedule_world one;
     auto cut = std::make_shared<testing_faults::plan>();
     auto cut_journal = std::make_shared<testing_faults::journal_plan>();
@@ -141,7 +141,7 @@ TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
 }
 
 // A node that is shut down says so; whoever comes next finds it in the control state.
-TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsTakenUpByTheNextNode) {
+TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsResumedByTheNextNode) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 0ms});
     a->cron.add(one.note_and("j", "a", brief_at_least_once,
@@ -174,7 +174,7 @@ TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsTakenUpByTheNextNode) {
 
 // Goal: a run that was cancelled while no node had it never begins again. Method: the node that had
 // it was shut down, and another starts once a user has cancelled it; the occurrences behind it run.
-TEST(Dispatcher, AtLeastOnceWhatWasCancelledAfterAStopIsNotTakenUp) {
+TEST(Dispatcher, AtLeastOnceWhatWasCancelledAfterAStopIsNotResumed) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 0ms});
     a->cron.add(one.note_and("j", "a", brief_at_least_once,
@@ -380,7 +380,7 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
 
 // Goal: an outage that begins with a claim on its way keeps no later occurrence from running.
 // Method: no claim is answered, nor a withdrawal of one; each occurrence runs.
-TEST(Dispatcher, FailOpenGoesOnWhileAClaimCannotBeWithdrawn) {
+TEST(Dispatcher, FailOpenContinuesWhileAClaimCannotBeWithdrawn) {
     schedule_world one;
     one.settings.timeout = 100ms;
     auto ears = std::make_shared<counting>();

@@ -100,7 +100,7 @@ void key_state::on_busy(const busy& why, bool marked, instant now, double unifor
         queue_.skip_current(skip_reason::overlap, std::move(asked.holder));
         return queue_.let_go_of_current();
     }
-    // The first time it was not waited for; afterwards the store's push, or the end of patience,
+    // The first time it was not waited for; afterwards the store's push, or its timeout,
     // has ended the wait, and a short pause keeps many nodes from asking at once.
     asked.busy_for = told;
     const bool first = !std::exchange(asked.listening, true);

@@ -587,7 +587,7 @@ TEST(KeyState, OrphansComeBeforeLaterOccurrencesAndTriggersLast) {
               (std::vector{request_kind::orphan, request_kind::occurrence, request_kind::trigger}));
 }
 
-TEST(KeyState, AnOrphanWhoseOccurrenceWaitsHereIsTakenUpByThat) {
+TEST(KeyState, AnOrphanWhoseOccurrenceWaitsHereIsResumedByThat) {
     auto one = key_state_of(delivery::at_least_once);
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
     EXPECT_FALSE(one.queue().offer_orphan("o", first, start));

@@ -49,7 +49,7 @@ TEST(Ranking, EachPlaceIsOneNodes) {
 }
 
 // Where the registry names nobody else, this node asks at once.
-TEST(Ranking, WhoKnowsNobodyIsFirst) {
+TEST(Ranking, ANodeThatKnowsNoOtherIsFirst) {
     node_ranking alone{"me"};
     EXPECT_FALSE(alone.knows_others());
     EXPECT_EQ(alone.place("job/a", occurrence{1}), 0U);

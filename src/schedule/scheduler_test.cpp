@@ -46,7 +46,7 @@ std::string refusal(const job& what, const schedule_options& when) {
     return "";
 }
 
-TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
+TEST(Scheduler, RejectsWhatMakesNoSenseAndSaysWhatWould) {
     const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
     EXPECT_EQ(refusal(good, each_second), "");
     EXPECT_THAT(refusal(good, {.cron = "0 61 * * *"}),
@@ -91,7 +91,7 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
 
 // Goal: a choice that a cast made is refused, and never an index. Method: one beyond the last, and
 // one before the first.
-TEST(Scheduler, RefusesWhatIsNoEnumerator) {
+TEST(Scheduler, RejectsWhatIsNoEnumerator) {
     const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
     for (const int odd : {-1, 9}) {
         const auto said = " " + std::to_string(odd) + " is no enumerator";
@@ -116,7 +116,7 @@ TEST(Scheduler, RefusesWhatIsNoEnumerator) {
     }
 }
 
-TEST(Scheduler, FailOpenIsRefusedUnderCorrectness) {
+TEST(Scheduler, FailOpenIsRejectedUnderCorrectness) {
     world one;
     one.settings.safety = safety_class::correctness;
     auto where = one.open();
@@ -459,7 +459,7 @@ TEST(Scheduler, RunsOnceAtATime) {
 }
 
 // Goal: a run() that was refused is none. Method: it is called where nobody may block.
-TEST(Scheduler, ARunThatWasRefusedIsNoRun) {
+TEST(Scheduler, ARunThatWasRejectedIsNoRun) {
     schedule_world one;
     auto a = one.open();
     scheduler cron{a};

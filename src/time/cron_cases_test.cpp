@@ -78,7 +78,7 @@ TEST(CronCases, FireAsOtherSchedulersDo) {
     EXPECT_EQ(excepted, reasons.size()) << "an exception for a case that there is not";
 }
 
-TEST(CronCases, AreRefusedWithTheColumnAndWhatWouldBeRight) {
+TEST(CronCases, AreRejectedWithTheColumnAndWhatWouldBeRight) {
     const auto all = read("invalid.json");
     EXPECT_GT(all.size(), 100u);
     for (const auto& value : all) {

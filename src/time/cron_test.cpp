@@ -87,7 +87,7 @@ TEST(Cron, FiresIntervalsInBothPassesOfARepeatedHour) {
               "2024-11-03T01:30:00-05:00", "2024-11-03T02:00:00-05:00"}));
 }
 
-TEST(Cron, GoesOnAcrossARepeatedMidnight) {
+TEST(Cron, ContinuesAcrossARepeatedMidnight) {
     // Sao Paulo went from 24:00 back to 23:00 on 17 February 2018.
     EXPECT_EQ(occurrences("30 23 * * *", "America/Sao_Paulo", "2018-02-17T12:00:00Z", 2),
               (list{"2018-02-17T23:30:00-02:00", "2018-02-18T23:30:00-03:00"}));
@@ -169,7 +169,7 @@ TEST(Cron, ReadsWrappedRangesAndSteps) {
               (list{"2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z", "2026-11-25T00:00:00Z"}));
 }
 
-TEST(Cron, RefusesWhatNeverFires) {
+TEST(Cron, RejectsWhatNeverFires) {
     for (const auto* text : {"0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 31W 4 *", "0 0 L-30 2 *",
                              "0 0 30-31 2 ?", "0 0 1 * */7#5"}) {
         const auto parsed = cron::parse(text);
@@ -182,7 +182,7 @@ TEST(Cron, RefusesWhatNeverFires) {
     EXPECT_TRUE(cron::parse("0 0 30 2 1").has_value());
 }
 
-TEST(Cron, RefusesWithTheColumnAndWhatWouldBeRight) {
+TEST(Cron, RejectsWithTheColumnAndWhatWouldBeRight) {
     const struct {
         const char* text;
         std::size_t column;

@@ -49,7 +49,7 @@ TEST(Rfc3339, OfAnyYearReadsThePast) {
     EXPECT_TRUE(parse_rfc3339_of_any_year("0000-01-01T00:00:00Z").has_error());
 }
 
-TEST(Rfc3339, RefusesWithTheColumn) {
+TEST(Rfc3339, RejectsWithTheColumn) {
     const struct {
         const char* text;
         std::size_t column;

@@ -78,7 +78,7 @@ wait_end client::wait_change(const std::string& key, fence_token seen, millis bo
 
 fence_token client::granted(const claim& wanted) {
     auto answer = acquire(wanted);
-    // A lease this short may lapse on some of several nodes before the others have confirmed it.
+    // A lease this short may expire on some of several nodes before the others have confirmed it.
     // Then nobody holds the key, and the same claim is asked for again (rule 2).
     const auto split = [&] {
         const auto* told = answer.has_value() ? std::get_if<busy>(&*answer) : nullptr;
@@ -104,7 +104,7 @@ std::vector<record> client::all(const std::string& prefix, std::size_t limit) {
 
 void client::pass(millis duration) { pass_time(*loop_, duration); }
 
-void client::let_lapse(const std::string& key, millis ttl) {
+void client::let_expire(const std::string& key, millis ttl) {
     pass(2 * ttl);
     // Coarser steps, or a holder that takes its lease away by a message, take a little longer.
     const auto give_up = lease_clock::now() + timeout;

@@ -56,7 +56,7 @@ public:
     void pass(millis duration);
     // Until a lease of this TTL, which nobody renews, has ended. A store that ends leases to the
     // millisecond is given twice the TTL; one with coarser steps as long as it takes, at most 10 s.
-    void let_lapse(const std::string& key, millis ttl);
+    void let_expire(const std::string& key, millis ttl);
     // Until the store counts so many waiters of the key, where it counts them; gives up after 10 s.
     void until_waiters(const std::string& key, std::uint32_t count);
 
@@ -75,7 +75,7 @@ claim fresh_occurrence(const std::string& key, occurrence due,
                        delivery mode = delivery::at_most_once, millis ttl = 30s);
 occurrence before(occurrence due, millis by);
 held lease_of(const std::string& key, fence_token token, millis ttl = 30s);
-// The same for a holder that carries on after its lease lapsed.
+// The same for a holder that carries on after its lease expired.
 held extending(const std::string& key, fence_token token, millis ttl = 30s);
 // The answer, which a failure of the store makes "no" and the test fail.
 bool yes(const result<bool>& answer);

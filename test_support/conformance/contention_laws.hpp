@@ -57,7 +57,7 @@ TYPED_TEST_P(StoreLaws, HoldersThatReleaseNeverOverlap) {
 // Goal: the end of a lease alone keeps holders apart. Method: nobody releases; each
 // writes down when it asked and when it was granted, and nobody may have been granted the key while
 // the one before could trust its lease.
-TYPED_TEST_P(StoreLaws, HoldersThatNeverReleaseNeverTrustTheirLeasesAtOnce) {
+TYPED_TEST_P(StoreLaws, HoldersThatNeverReleaseNeverHaveValidLeasesAtOnce) {
     auto settings = this->settings();
     settings.timeout = 10s;
     auto here = this->open(settings);

@@ -66,7 +66,7 @@ TYPED_TEST_P(StoreLaws, LargeTokensAreComparedExactly) {
 
 // Goal: a number out of thin air must not close a resource for good. Method: the highest that a
 // token may be, and one of an hour from now; what the store does issue passes afterwards.
-TYPED_TEST_P(StoreLaws, AFenceRefusesATokenThatTheStoreCannotHaveIssued) {
+TYPED_TEST_P(StoreLaws, AFenceRejectsATokenThatTheStoreCannotHaveIssued) {
     auto mine = this->open();
     const auto token = number(mine.granted(fresh_claim("key")));
     constexpr auto highest = (std::uint64_t{1} << 53) - 1;

@@ -5,7 +5,7 @@
 
 namespace pawl::conformance {
 
-TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyHeldByNobodyForItsDelay) {
+TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyInCooldownForItsDelay) {
     auto mine = this->open();
     auto operators = this->open();
     const auto token = mine.granted(fresh_claim("key", 60s));

@@ -65,7 +65,7 @@ TYPED_TEST_P(StoreLaws, ARepeatedClaimWhoseLeaseRanOutGetsANewToken) {
     auto mine = this->open();
     auto wanted = fresh_claim("key", 50ms);
     const auto token = mine.granted(wanted);
-    mine.let_lapse("key", 50ms);
+    mine.let_expire("key", 50ms);
     EXPECT_GT(mine.granted(wanted), token);
 }
 

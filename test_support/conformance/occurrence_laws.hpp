@@ -22,7 +22,7 @@ TYPED_TEST_P(StoreLaws, AtMostOnceACrashLosesTheOccurrence) {
     auto mine = this->open();
     const auto due = occurrence_in(-10s);
     mine.granted(fresh_occurrence("job", due, delivery::at_most_once, 50ms));
-    mine.let_lapse("job", 50ms);
+    mine.let_expire("job", 50ms);
     EXPECT_EQ(mine.done(fresh_occurrence("job", due)).last, due);
 }
 
@@ -40,13 +40,13 @@ TYPED_TEST_P(StoreLaws, ARepeatedClaimOfAnOccurrenceIsGrantedAfterItsLeaseExpire
     auto mine = this->open();
     auto other = this->open();
     auto wanted = fresh_occurrence("job", occurrence_in(-10s), delivery::at_most_once, 50ms);
-    const auto lapsed = mine.granted(wanted);
-    other.let_lapse("job", 50ms);
+    const auto expired = mine.granted(wanted);
+    other.let_expire("job", 50ms);
     wanted.ttl = 30s;
     const auto again = other.granted(wanted);
-    EXPECT_GT(again, lapsed);
+    EXPECT_GT(again, expired);
     EXPECT_EQ(other.show("job").holder, again);
-    EXPECT_EQ(mine.renew(extending("job", lapsed)), renewal::lost);
+    EXPECT_EQ(mine.renew(extending("job", expired)), renewal::lost);
 }
 
 // Goal: a copy of a claim that arrives late runs nothing a second time. Method: repeat a claim
@@ -64,7 +64,7 @@ TYPED_TEST_P(StoreLaws, ARepeatedClaimOfAnOccurrenceIsDoneOnceItsLeaseWasEnded) 
 
     const auto late = fresh_occurrence("late", due, delivery::at_most_once, 50ms);
     const auto token = mine.granted(late);
-    mine.let_lapse("late", 50ms);
+    mine.let_expire("late", 50ms);
     EXPECT_FALSE(yes(mine.release("late", token)));
     EXPECT_EQ(mine.done(late).last, due);
 
@@ -117,15 +117,15 @@ TYPED_TEST_P(StoreLaws, DoneCountsAfterTheLeaseRanOutIfTheTokenIsStillTheLast) {
     const auto due = occurrence_in(-10s);
     release_options done;
     done.done = due;
-    const auto lapsed = mine.granted(fresh_occurrence("job", due, delivery::at_least_once, 50ms));
-    mine.let_lapse("job", 50ms);
-    EXPECT_FALSE(yes(mine.release("job", lapsed, done)));
+    const auto expired = mine.granted(fresh_occurrence("job", due, delivery::at_least_once, 50ms));
+    mine.let_expire("job", 50ms);
+    EXPECT_FALSE(yes(mine.release("job", expired, done)));
     EXPECT_EQ(mine.show("job").last_done, due);
 
     const auto stale = mine.granted(fresh_claim("other", 50ms));
     // Long enough for every server of a store that has several: one that was told of the lease late
     // would go on knowing its token as the last.
-    mine.let_lapse("other", 1s);
+    mine.let_expire("other", 1s);
     const auto taken = mine.granted(fresh_claim("other"));
     EXPECT_FALSE(yes(mine.release("other", stale, done)));
     EXPECT_EQ(mine.show("other").last_done, std::nullopt);
@@ -144,7 +144,7 @@ TYPED_TEST_P(StoreLaws, DoneNeverMovesBack) {
 
 // Goal: one fast node must not use up the future. Method: an occurrence far ahead is refused with
 // the time until it may be asked for, and leaves no trace.
-TYPED_TEST_P(StoreLaws, AnOccurrenceTooFarAheadIsRefusedAsEarly) {
+TYPED_TEST_P(StoreLaws, AnOccurrenceTooFarAheadIsRejectedAsEarly) {
     auto mine = this->open();
     const auto told = mine.refused(fresh_occurrence("job", occurrence_in(10min)));
     EXPECT_EQ(told.reason, busy_reason::early);

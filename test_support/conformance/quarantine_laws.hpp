@@ -91,7 +91,7 @@ TYPED_TEST_P(StoreLaws, OccurrencesDueBeforeALossOfDataCountAsDone) {
 
 // Goal: a fence that has forgotten what it accepted lets no old holder write. Method: a newer token
 // passes, both are forgotten, and the older one asks first; then what was granted since passes.
-TYPED_TEST_P(StoreLaws, AfterALossOfDataAFenceRefusesTokensFromBeforeIt) {
+TYPED_TEST_P(StoreLaws, AfterALossOfDataAFenceRejectsTokensFromBeforeIt) {
     auto careful = this->settings();
     careful.quarantine = 300ms;
     fence_token stale{};

@@ -33,15 +33,15 @@ TYPED_TEST_P(StoreLaws, AReleaseUnderAnotherTokenChangesNothing) {
 TYPED_TEST_P(StoreLaws, AnExpiredHolderReleasesNothing) {
     auto mine = this->open();
     auto other = this->open();
-    const auto lapsed = mine.granted(fresh_claim("key", 50ms));
+    const auto expired = mine.granted(fresh_claim("key", 50ms));
     const auto taken = other.granted_in_the_end(fresh_claim("key"));
-    EXPECT_FALSE(yes(mine.release("key", lapsed)));
+    EXPECT_FALSE(yes(mine.release("key", expired)));
     EXPECT_EQ(other.show("key").holder, taken);
 }
 
 // Goal: at_least counts from the grant, and nobody holds the key meanwhile. Method: a release that
 // keeps it for 30 s; its own claim is refused too.
-TYPED_TEST_P(StoreLaws, AtLeastKeepsTheKeyHeldByNobody) {
+TYPED_TEST_P(StoreLaws, MinHoldKeepsTheKeyInCooldown) {
     auto mine = this->open();
     const auto wanted = fresh_claim("key", 60s);
     const auto token = mine.granted(wanted);
@@ -175,7 +175,7 @@ TYPED_TEST_P(StoreLaws, AWithdrawalAfterExpiryGivesTheOccurrenceBack) {
     const auto due = occurrence_in(-10s);
     const auto wanted = fresh_occurrence("job", due, delivery::at_most_once, 50ms);
     const auto token = mine.granted(wanted);
-    mine.let_lapse("job", 50ms);
+    mine.let_expire("job", 50ms);
     EXPECT_FALSE(yes(mine.withdraw({"job", wanted.id, due})));
     EXPECT_GT(other.granted(fresh_occurrence("job", due)), token);
 }
@@ -186,11 +186,11 @@ TYPED_TEST_P(StoreLaws, AWithdrawalGivesBackNothingButItsOwnOccurrence) {
     auto mine = this->open();
     auto other = this->open();
     const auto due = occurrence_in(-10s);
-    const auto lapsed = fresh_occurrence("job", due, delivery::at_most_once, 50ms);
-    mine.granted(lapsed);
-    other.let_lapse("job", 50ms);
+    const auto expired = fresh_occurrence("job", due, delivery::at_most_once, 50ms);
+    mine.granted(expired);
+    other.let_expire("job", 50ms);
     const auto manual = other.granted(fresh_claim("job"));
-    EXPECT_FALSE(yes(mine.withdraw({"job", lapsed.id, due})));
+    EXPECT_FALSE(yes(mine.withdraw({"job", expired.id, due})));
     EXPECT_EQ(other.show("job").last_done, due);
     EXPECT_EQ(other.show("job").holder, manual);
 
@@ -211,10 +211,10 @@ TYPED_TEST_P(StoreLaws, AWithdrawalGivesBackNothingButItsOwnOccurrence) {
 TYPED_TEST_P(StoreLaws, WithdrawingAnExpiredClaimLeavesTheNextHolderAlone) {
     auto mine = this->open();
     auto other = this->open();
-    const auto lapsed = fresh_claim("key", 50ms);
-    mine.granted(lapsed);
+    const auto expired = fresh_claim("key", 50ms);
+    mine.granted(expired);
     const auto taken = other.granted_in_the_end(fresh_claim("key"));
-    EXPECT_FALSE(yes(mine.withdraw({"key", lapsed.id})));
+    EXPECT_FALSE(yes(mine.withdraw({"key", expired.id})));
     EXPECT_EQ(other.show("key").holder, taken);
 }
 

@@ -47,10 +47,10 @@ TYPED_TEST_P(StoreLaws, ARenewalNeverCreatesARecord) {
     EXPECT_TRUE(seen.has_value() && !seen->has_value());
 }
 
-TYPED_TEST_P(StoreLaws, AnExpiredLeaseIsLostThoughNobodyTookIt) {
+TYPED_TEST_P(StoreLaws, AnExpiredLeaseIsLostThoughItsKeyIsFree) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 50ms));
-    mine.let_lapse("key", 50ms);
+    mine.let_expire("key", 50ms);
     EXPECT_EQ(mine.renew(lease_of("key", token)), renewal::lost);
     EXPECT_EQ(number(mine.show("key").holder), 0u);
     EXPECT_EQ(mine.show("key").remaining, 0ms);
@@ -61,22 +61,22 @@ TYPED_TEST_P(StoreLaws, AnExpiredLeaseIsLostThoughNobodyTookIt) {
 TYPED_TEST_P(StoreLaws, ARenewalNeverRevivesWhatAnotherTook) {
     auto mine = this->open();
     auto other = this->open();
-    const auto lapsed = mine.granted(fresh_claim("key", 50ms));
+    const auto expired = mine.granted(fresh_claim("key", 50ms));
     const auto taken = other.granted_in_the_end(fresh_claim("key", 30s));
-    EXPECT_EQ(mine.renew(lease_of("key", lapsed)), renewal::lost);
-    EXPECT_EQ(mine.renew(extending("key", lapsed)), renewal::lost);
+    EXPECT_EQ(mine.renew(lease_of("key", expired)), renewal::lost);
+    EXPECT_EQ(mine.renew(extending("key", expired)), renewal::lost);
     EXPECT_EQ(other.show("key").holder, taken);
     EXPECT_TRUE(other.release("key", taken).has_value());
-    EXPECT_EQ(mine.renew(lease_of("key", lapsed)), renewal::lost);
-    EXPECT_EQ(mine.renew(extending("key", lapsed)), renewal::lost);
+    EXPECT_EQ(mine.renew(lease_of("key", expired)), renewal::lost);
+    EXPECT_EQ(mine.renew(extending("key", expired)), renewal::lost);
     EXPECT_EQ(number(mine.show("key").holder), 0u);
 }
 
-TYPED_TEST_P(StoreLaws, ALapsedLeaseMayCarryOnUnderItsTokenWhileNobodyTookIt) {
+TYPED_TEST_P(StoreLaws, AnExpiredLeaseMayContinueUnderItsTokenWhileItsKeyIsFree) {
     auto mine = this->open();
     auto other = this->open();
     const auto token = mine.granted(fresh_claim("key", 50ms));
-    mine.let_lapse("key", 50ms);
+    mine.let_expire("key", 50ms);
     EXPECT_EQ(mine.renew(extending("key", token)), renewal::renewed);
     EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
 }

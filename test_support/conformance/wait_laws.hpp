@@ -47,8 +47,8 @@ TYPED_TEST_P(StoreLaws, AWaiterIsWokenByAForcedReleaseAndByAWithdrawal) {
     EXPECT_EQ(woke.get(), woken(waiter));
 }
 
-// Goal: a waiter learns that nobody holds the key, so that it can count its linger.
-TYPED_TEST_P(StoreLaws, AWaiterIsWokenWhenTheKeyStartsToLinger) {
+// Goal: a waiter learns that the key has no holder, so that it can count its cooldown.
+TYPED_TEST_P(StoreLaws, AWaiterIsWokenWhenACooldownBegins) {
     auto mine = this->open();
     auto waiter = this->open();
     const auto token = mine.granted(fresh_claim("key", 60s));
@@ -68,9 +68,9 @@ TYPED_TEST_P(StoreLaws, AWaitForWhatHasChangedAlreadyEndsAtOnce) {
     EXPECT_EQ(mine.wait_change("key", first, wake_bound), wait_end::changed);
     mine.granted(fresh_claim("key"));
     EXPECT_EQ(mine.wait_change("key", first, wake_bound), wait_end::changed);
-    const auto lapsed = mine.granted(fresh_claim("lapsed", 20ms));
-    mine.let_lapse("lapsed", 20ms);
-    EXPECT_EQ(mine.wait_change("lapsed", lapsed, wake_bound), wait_end::changed);
+    const auto expired = mine.granted(fresh_claim("expired", 20ms));
+    mine.let_expire("expired", 20ms);
+    EXPECT_EQ(mine.wait_change("expired", expired, wake_bound), wait_end::changed);
 }
 
 // Goal: no wake-up falls between the refusal and the wait. Method: hand-overs in a row, each
@@ -87,7 +87,7 @@ TYPED_TEST_P(StoreLaws, NoWakeUpIsLostOverManyHandOvers) {
     }
 }
 
-TYPED_TEST_P(StoreLaws, AWaitCanBeCancelledAndTheStoreGoesOn) {
+TYPED_TEST_P(StoreLaws, AWaitCanBeCancelledAndTheStoreContinues) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 60s));
     for (int i = 0; i < 5; ++i)

@@ -106,9 +106,9 @@ bool simulated_store::withdraw(const withdrawal& given_up) {
 renewal simulated_store::renew(const held& lease) {
     judge_.note("renew ", number(lease.token), " of ", lease.key);
     auto& state = keys_[lease.key];
-    const bool lapsed = !state.live(now());
+    const bool expired = !state.live(now());
     if (rules::renew(state, lease, now())) {
-        judge_.happened(lapsed ? fact::revived : fact::renewed);
+        judge_.happened(expired ? fact::revived : fact::renewed);
         return renewal::renewed;
     }
     if (plan_.bug == plant::renew_revives) {

@@ -205,7 +205,7 @@ TYPED_TEST(LeaderCrash, WhatAKilledMemberHeldRunsElsewhereWithinItsTtl) {
         EXPECT_TRUE(this->stale_lines_of(this->log_of(which)).empty()) << which;
 }
 
-TYPED_TEST(LeaderCrash, AFrozenMemberIsReplacedAndHasItsShareAgainAfterwards) {
+TYPED_TEST(LeaderCrash, AFrozenMemberIsReplacedAndHasItsPartitionsAgainAfterwards) {
     for (int i = 0; i < 2; ++i) this->start_member();
     ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(2); }));
     const auto frozen = this->members_.front().pid();

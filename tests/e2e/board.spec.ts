@@ -60,7 +60,7 @@ test.describe('the audit', () => {
     await expect(page).toHaveURL(/\/audit\?q=holder/);
   });
 
-  test('is verified, and a row that somebody changed in the file is found', async ({ agent, page }) => {
+  test('is verified, and a row that was changed in the file is found', async ({ agent, page }) => {
     for (const reason of ['one', 'two', 'three']) await agent.api('POST', '/jobs/works/pause', { reason });
     for (let many = 0; many < 3; many++) {
       await agent.api('POST', '/jobs/works/resume', {});
@@ -86,7 +86,7 @@ test.describe('the audit', () => {
     await expectAccessible(page);
   });
 
-  test('goes on beyond its first page, to the first entry', async ({ agent, page }) => {
+  test('continues beyond its first page, to the first entry', async ({ agent, page }) => {
     for (let many = 0; many < 60; many++) {
       await agent.api('POST', '/jobs/works/pause', { reason: `number ${many}` });
       await agent.api('POST', '/jobs/works/resume', {});
@@ -105,7 +105,7 @@ test.describe('the audit', () => {
   });
 });
 
-// Past the page and past pawl, as somebody with the file would.
+// Past the page and past pawl, as a user with the file would.
 const tamper = `
 import sqlite3, sys
 database = sqlite3.connect(sys.argv[1], timeout=10)

@@ -229,7 +229,7 @@ test.describe('a job', () => {
     await expect(page.getByRole('region', { name: 'State' })).toContainText('completed');
   });
 
-  test('goes on from its checkpoint when told to', async ({ agent, page, watch }) => {
+  test('resumes from its checkpoint when told to', async ({ agent, page, watch }) => {
     // The run's page is there before the run is.
     watch.allowed.push(/404/);
     await ranOnce(agent, 'saves');
@@ -245,16 +245,16 @@ test.describe('a job', () => {
   });
 
   test('says who is in its way', async ({ agent, page }) => {
-    await agent.lease('job/refuses', 600_000, 'somebody-else');
+    await agent.lease('job/refuses', 600_000, 'another-client');
     await signIn(page, agent);
     await page.goto(`${agent.url}/jobs/refuses`);
-    await expect(page.getByRole('table', { name: 'Lock' })).toContainText('somebody-else');
+    await expect(page.getByRole('table', { name: 'Lock' })).toContainText('another-client');
     await page.getByRole('button', { name: 'Run now: refuses' }).click();
-    await expect(page.getByRole('dialog')).toContainText(/is held by .*somebody-else.*, expires in .*: the run waits/);
+    await expect(page.getByRole('dialog')).toContainText(/is held by .*another-client.*, expires in .*: the run waits/);
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('button', { name: 'Close', exact: true }).last().click();
     await expect(page.getByRole('region', { name: 'State' })).toContainText('blocked');
-    await expect(page.getByRole('region', { name: 'State' })).toContainText('somebody-else');
+    await expect(page.getByRole('region', { name: 'State' })).toContainText('another-client');
   });
 
   test('shows its partitions, only the chosen of which runs', async ({ agent, page }) => {
@@ -289,7 +289,7 @@ test.describe('a job', () => {
     await keepScreenshots(page, 'job');
   });
 
-  test('of a name that nobody has is told as that', async ({ agent, page, watch }) => {
+  test('of an unknown name is told as that', async ({ agent, page, watch }) => {
     watch.allowed.push(/404/);
     await signIn(page, agent);
     await page.goto(`${agent.url}/jobs/no-such-job`);

@@ -1,4 +1,4 @@
-// Whoever is on call: who holds what, for how long, and freeing a stuck key.
+// Users on call: who holds what, for how long, and freeing a stuck key.
 import { expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, signIn, test, until } from './harness';
 
 const sleeper = { name: 'nightly-report', schedule: '@every 1h', script: 'sleep 300', ttl: '40s' };
@@ -60,7 +60,7 @@ test.describe('the locks', () => {
     expect(Number(minutes) * 60 + Number(seconds ?? 0)).toBeLessThanOrEqual((await left()) / 1000 + 4);
   });
 
-  test('can be narrowed, sorted and sent to somebody as an address', async ({ page, agent }) => {
+  test('can be narrowed, sorted and sent as an address', async ({ page, agent }) => {
     for (const name of ['alpha', 'beta', 'gamma']) await agent.lease(`import/${name}`, 600_000, `owner-of-${name}`);
     const freed = await agent.lease('import/freed', 600_000);
     await agent.api('DELETE', `/leases/import/freed/${freed}`);

@@ -87,7 +87,7 @@ test.describe('the list of runs', () => {
     expect(place).not.toBeNull();
   });
 
-  test('goes on beyond its first page, to the end, each run once', async ({ agent, page }) => {
+  test('continues beyond its first page, to the end, each run once', async ({ agent, page }) => {
     // They begin as the machine has time for them; what the page does is held to its own limits.
     test.setTimeout(240_000);
     const ids = new Set<string>();
@@ -161,7 +161,7 @@ test.describe('a run', () => {
     expect(body.audit.find(({ action }) => action === 'run.cancel')?.detail).toContain('counts the wrong lines');
   });
 
-  test('follows the end until somebody scrolls up, and holds still while paused', async ({ agent, page }) => {
+  test('follows the end until the user scrolls up, and holds still while paused', async ({ agent, page }) => {
     const id = await begun(agent, 'counts');
     await signIn(page, agent);
     await page.goto(`${agent.url}/runs/${id}`);

@@ -24,7 +24,7 @@ test.describe('a session by a login link', () => {
     await pause(page, agent);
   });
 
-  test('is read and not used by whoever serves another port of the host', async ({ page, agent }) => {
+  test('is read and not used by a server on another port of the host', async ({ page, agent }) => {
     await signIn(page, agent);
     let stolen = '';
     const server = createServer((request, answer) => {

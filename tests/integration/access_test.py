@@ -191,7 +191,7 @@ class Sessions(AccessCase):
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", bearer(old)).status, 401)
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", session).status, 401)
 
-    def test_whoever_guesses_waits_and_whoever_works_does_not(self):
+    def test_guesses_are_throttled_and_work_is_not(self):
         token, block = user("alice", "viewer")
         agent = self.agent(block)
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", bearer(token)).status, 200)

@@ -272,7 +272,7 @@ class End(AgentCase):
         self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 143))
         self.assert_none_is_held()
 
-    def test_what_is_stopped_goes_on_elsewhere_if_its_job_says_so(self):
+    def test_what_is_stopped_resumes_elsewhere_if_its_job_says_so(self):
         jobs = [job("at-least-once", FIRST_STAYS.format(self.folder, "at-least-once"), schedule="@every 1s", ttl="30s",
                     occurrence="at-least-once")]
         ended = self.agent("node-a", *jobs, shutdown_grace="0s").start()

@@ -54,7 +54,7 @@ class Abuse(ApiCase):
         self.links.append(link)
         return link
 
-    def test_whoever_looks_on_or_waits_leaves_room_for_others(self):
+    def test_followers_and_waiters_leave_room_for_others(self):
         node = self.serving("a")
         *viewers, operator = (f"Host: localhost\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in (*ONLOOKERS, "alice"))
         for key in range(WAITING):

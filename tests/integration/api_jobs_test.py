@@ -131,7 +131,7 @@ class Runs(ApiCase):
         self.assertEqual(self.ended(resumed)["status"], "completed")
         self.assertEqual(len(self.runs("saves")), 2)
 
-    def test_a_run_that_goes_on_is_cancelled_and_one_that_waits_is_withdrawn(self):
+    def test_an_active_run_is_cancelled_and_a_queued_one_is_withdrawn(self):
         agent = self.serving("node-a", job("sleeps", "echo up; exec sleep 600"), job("waits", "true"))
         (running,) = self.ask_for(agent, "sleeps")
         until(lambda: (row := self.shown(running)) and row["output_size"] > 0)
@@ -204,19 +204,19 @@ class Why(ApiCase):
             self.fail(f"{name} is {seen[-1]['state']}: {seen[-1]['why']}")
         return seen[-1]
 
-    def test_the_key_is_held_or_lingers_or_the_previous_occurrence_still_runs(self):
+    def test_the_key_is_held_or_in_cooldown_or_the_previous_occurrence_still_runs(self):
         holder = self.hold("job/held")
         keys = {"schedule": EACH_SECOND, "overlap": "queue"}
-        agent = self.serving("node-a", job("held", "true", **keys), job("long", "exec sleep 600", **keys), job("lingers", "true", at_least="10m", **keys))
+        agent = self.serving("node-a", job("held", "true", **keys), job("long", "exec sleep 600", **keys), job("cooling", "true", at_least="10m", **keys))
         held = self.why(agent, "held", rf"^lock job/held is held by \S+:{holder.pid}:\S+ since \S+ \(token \d+\), expires in \d+s unless renewed; "
                                        r"no run of held has this token$", "blocked")
         self.assertEqual((held["blocked_by"]["key"], held["blocked_by"]["partition"]), ("job/held", 0))
         late = self.why(agent, "long", r"^its previous run of \S+ still runs on node-a since \S+ \(run [-0-9a-f]{36}\)$")
         self.assertEqual(late["running"], 1)
-        self.why(agent, "lingers", r"^its lock job/lingers is in cooldown until \S+ \(min_hold = 10m\)$")
+        self.why(agent, "cooling", r"^its lock job/cooling is in cooldown until \S+ \(min_hold = 10m\)$")
         seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["counts"]["jobs_late"] == 2 and one)
         late = {one["subject"]: one for one in seen["attention"] if one["kind"] == "job_late"}
-        self.assertEqual(set(late), {"long", "lingers"})
+        self.assertEqual(set(late), {"long", "cooling"})
         self.assertEqual(seen["counts"]["jobs_blocked"], 1)
         (blocked,) = [one for one in seen["attention"] if one["kind"] == "job_blocked"]
         self.assertEqual((blocked["link"], blocked["level"]), ("/jobs/held", "fail"))
@@ -230,7 +230,7 @@ class Why(ApiCase):
         until(lambda: self.got(agent, "/api/v1/nodes")["nodes"][0]["running"] == 1)
         self.why(agent, "starves", r"^every slot of every live agent is taken: 1 of 1 on node-a; it starts when a run finishes")
 
-    def test_the_agent_that_has_it_is_silent(self):
+    def test_the_agent_that_has_it_is_unresponsive(self):
         gone = self.serving("node-b", job("alone", "true", schedule=EACH_SECOND))
         agent = self.serving("node-a", job("other", "true"))
         until(lambda: self.got(agent, "/api/v1/runs?job=alone&status=completed")["runs"])

@@ -75,7 +75,7 @@ class Locks(Case):
         # Where it is free there is nothing to say.
         self.assertEqual(self.pawl("exec", "free", "--wait=1s", "--", "true").err, "")
 
-    def test_a_key_that_nobody_knows_is_said_to_be_unknown(self):
+    def test_a_key_without_a_record_is_said_to_be_unknown(self):
         self.assert_one_line(self.pawl("locks", "show", "nothing"), 64, "lock 'nothing' not found; see 'pawl locks ls --all'")
 
     def test_a_forced_release_stops_the_holder_and_then_frees_the_key(self):
@@ -132,7 +132,7 @@ class Locks(Case):
     def test_a_forced_release_needs_a_reason(self):
         self.assert_one_line(self.pawl("locks", "release", "job/a", "--yes"), 64, "--reason")
 
-    def test_there_is_nothing_to_release_where_nobody_holds(self):
+    def test_there_is_nothing_to_release_without_a_holder(self):
         self.pawl("exec", "job/a", "--", "true")
         self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "lock 'job/a' is free")
 
@@ -154,7 +154,7 @@ class Fence(Case):
             self.assert_one_line(self.pawl("locks", "release", "k", "--reason", f"r{bad}", "--yes"), 64, "control character at byte 2")
             self.assert_one_line(self.pawl("jobs", "pause", "j", "--reason", f"r{bad}"), 64, "control character at byte 2")
 
-    def test_once_refuses_a_token_that_was_seen(self):
+    def test_once_rejects_a_token_that_was_seen(self):
         self.assertEqual(self.pawl("fence", "check", "--once", "ledger", "7").status, 0)
         self.assert_one_line(self.pawl("fence", "check", "--once", "ledger", "7"), 77, "not newer than 7")
 

@@ -58,7 +58,7 @@ class Next(Case):
 
 
 class Refusals(Case):
-    def test_an_expression_that_is_wrong_is_refused_with_the_column(self):
+    def test_an_expression_that_is_wrong_is_rejected_with_the_column(self):
         for words, says in [(["61 * * * *"], "column 1: minute: expected 0 to 59, not 61"),
                             (["* * * * SUT"], "column 9: day of the week: expected 0 to 7, SUN to SAT"),
                             (["-1 * * * *"], "column 1: minute"),
@@ -80,7 +80,7 @@ class Refusals(Case):
                 self.assertEqual(outcome.out, "")
                 self.assertNotIn("\x1b", outcome.err)
 
-    def test_every_invalid_expression_of_other_schedulers_is_refused(self):
+    def test_every_invalid_expression_of_other_schedulers_is_rejected(self):
         for case in json.loads((CASES / "invalid.json").read_text())[::5]:
             with self.subTest(case["expr"]):
                 self.assert_one_line(pawl("cron", "next", case["expr"]), 64, "column ")

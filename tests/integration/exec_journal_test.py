@@ -120,7 +120,7 @@ class Exec(Audited):
         self.assertEqual(holder.wait(30), 0)
         self.assertIn("result of the run not recorded", told.read_text())
 
-    def test_a_checkpoint_that_no_variable_can_hold_is_refused(self):
+    def test_a_checkpoint_that_no_variable_can_hold_is_rejected(self):
         """It would come back cut off at its NUL byte."""
         outcome = self.pawl("exec", "k", "--", PAWL, "checkpoint", "-", stdin="page 1")
         self.assertEqual(outcome.status, 0, outcome.err)
@@ -140,7 +140,7 @@ class Exec(Audited):
         row = self.runs("k")[-1]
         self.assertEqual((row["status"], row["exit_status"]), ("failed", 126))
 
-    def test_a_checkpoint_is_refused_outside_a_run_and_after_it(self):
+    def test_a_checkpoint_is_rejected_outside_a_run_and_after_it(self):
         self.assert_one_line(self.pawl("checkpoint", "x"), 64, "PAWL_RUN_ID")
         run, token = self.pawl("exec", "k", "--", "sh", "-c", 'echo "$PAWL_RUN_ID $PAWL_FENCE_TOKEN"').out.split()
         for stale in (token, str(int(token) - 1), str(int(token) + 1), ""):
@@ -556,7 +556,7 @@ class ExecOnRedis(OnRedis, Exec):
         self.assert_is_given_up(cable, begun, 143)
         self.assertEqual(self.run_elsewhere(), (0, "ran\n"))
 
-    def test_an_occurrence_that_was_marked_for_nobody_is_told_of(self):
+    def test_an_occurrence_that_was_marked_without_a_run_is_told_of(self):
         between = ("exec", "invoices", "--wait", "30s", "--no-journal", "--", "true")
         status, out, err = self.lose_a_claim(before=lambda: self.assertEqual(self.pawl(*between).status, 0))
         self.assertEqual((status, out), (69, ""), err)

@@ -52,7 +52,7 @@ class Exec(Case):
                               cwd=self.folder, env=environment(), timeout=60, check=False)
         self.assertEqual(done.returncode, 0)
 
-    def test_a_key_that_somebody_else_holds_leaves_the_command_no_grace(self):
+    def test_a_key_that_another_client_holds_leaves_the_command_no_grace(self):
         taken = self.start("exec", "k", "--ttl", "20s", "--grace", "10s", "--", "sh", "-c", "trap '' TERM; echo held; while :; do sleep 0.1; done")
         self.assertEqual(taken.stdout.readline(), "held\n")
         self.assertEqual(self.pawl("locks", "release", "k", "--reason", "test", "--yes", "--now").status, 0)
@@ -258,7 +258,7 @@ class ExecAtRest(Case):
         fields = dict(line.split(":", 1) for line in open(f"/proc/{process.pid}/status", encoding="ascii"))
         return int(fields["VmRSS"].split()[0])
 
-    def test_what_waits_keeps_little_in_memory_and_goes_on(self):
+    def test_what_waits_keeps_little_in_memory_and_continues(self):
         holder = self.start("exec", "k", "--ttl", "4s", "--", "sh", "-c", "echo held; exec sleep 60")
         self.assertEqual(holder.stdout.readline(), "held\n")
         waiter = self.start("exec", "k", "--wait", "--", "echo", "mine")

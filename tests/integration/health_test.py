@@ -69,7 +69,7 @@ class Drill(Case):
             self.assertTrue(any("rejected" in what for what in told), told)
         return document
 
-    def test_a_frozen_and_a_killed_holder_are_taken_over_and_their_late_writes_refused(self):
+    def test_a_frozen_and_a_killed_holder_are_taken_over_and_their_late_writes_rejected(self):
         self.assert_passed(self.pawl("drill", "all", "--ttl", "3s", "--json"), ["pause", "crash"])
 
     def test_the_same_on_redis(self):

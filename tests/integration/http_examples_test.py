@@ -52,7 +52,7 @@ class HttpExamples(AgentCase):
         self.assertEqual(self.value(), 8)
         self.assertIsNone(self.held("counter"))
 
-    def test_whoever_lost_the_lease_writes_nothing(self):
+    def test_a_client_that_lost_the_lease_writes_nothing(self):
         """Goal: a write is held back. Method: the lease is taken away while the program works, and its loss is told at a renewal."""
         late = self.python(TTL_MS="3000", WORK_SECONDS="5")
         until(lambda: self.held("counter"))

@@ -106,7 +106,7 @@ class Jobs(Shared):
         self.assertEqual(told.status, 7)
         self.assertRegex(told.out, r"^queued run (\S{36}) of job 'echo'\nrun \1 failed: exit 7\n$")
 
-    def test_arguments_that_a_job_does_not_allow_are_refused_and_those_that_it_does_are_on_record(self):
+    def test_arguments_that_a_job_does_not_allow_are_rejected_and_those_that_it_does_are_on_record(self):
         for words in (["metronome", "--", "x"], ["resumed", "--", "invoice 1", "--checkpoint-action=exec=sh"], ["resumed", "--dry-run", "--", "x"]):
             refused = self.pawl("jobs", "run", *words)
             self.assert_one_line(refused, 77, f"allowed for job '{words[0]}'")
@@ -160,7 +160,7 @@ class Jobs(Shared):
         self.assertFalse(self.file("nobody-asks").exists())
         self.assertEqual(self.runs("nobody-asks"), [])
 
-    def test_a_run_goes_on_from_the_last_checkpoint_only_where_it_is_asked_to(self):
+    def test_a_run_resumes_from_the_last_checkpoint_only_where_it_is_asked_to(self):
         def ran(*words):
             (row,) = self.pawl("jobs", "run", "resumed", "--wait", "--json", *words).json()["runs"]
             self.assertEqual(row["status"], "completed")

@@ -148,7 +148,7 @@ class BadFiles(Case):
         (self.folder / "pawl.db").write_text("hello, I am a letter, and long enough to have a header of a hundred bytes " * 20)
         self.assert_one_line(self.pawl("exec", "k", "--", "true"), 78, "pawl.db")
 
-    def test_a_folder_in_the_place_of_the_file_is_refused(self):
+    def test_a_folder_in_the_place_of_the_file_is_rejected(self):
         (self.folder / "pawl.db").mkdir()
         refused = self.pawl("exec", "k", "--", "true")
         self.assertIn(refused.status, (74, 77, 78))
@@ -232,16 +232,16 @@ class BadServers(Case):
             thread.join()
         self.assert_one_line(refused, 78, "does not speak")
 
-    def test_a_read_only_replica_is_refused(self):
+    def test_a_read_only_replica_is_rejected(self):
         primary = self.redis()
         replica = self.redis(f"replicaof 127.0.0.1 {primary.port}")
         self.assert_one_line(pawl("--store", replica.url, "exec", "k", "--", "true"), 74, "READONLY")
 
-    def test_a_redis_that_is_out_of_memory_is_refused(self):
+    def test_a_redis_that_is_out_of_memory_is_rejected(self):
         server = self.redis("maxmemory 1", "maxmemory-policy noeviction")
         self.assert_one_line(pawl("--store", server.url, "exec", "k", "--", "true"), 74, "OOM")
 
-    def test_nobody_on_the_port_is_69(self):
+    def test_a_closed_port_is_69(self):
         self.assert_one_line(pawl("--store", "redis://127.0.0.1:1?timeout=300ms", "exec", "k", "--", "true"), 69, "127.0.0.1:1")
 
     def test_a_frozen_server_is_69_within_its_timeout(self):

@@ -87,7 +87,7 @@ class Answers(RemoteCase):
             self.assertEqual(self.by("alice", "fence", "check", "ledger", str(token), *once).status, status)
         self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 77)
 
-    def test_who_may_not_is_refused_with_77(self):
+    def test_a_user_without_the_right_is_rejected_with_77(self):
         for words in (["jobs", "run", "echo"], ["jobs", "pause", "echo", "--reason", "x"], ["jobs", "resume", "echo"], ["runs", "cancel", "00000000-0000-4000-8000-000000000000"],
                       ["fence", "check", "ledger", "1"]):
             self.assert_one_line(self.by("vera", *words), 77, "client" if words[0] == "fence" else "operator")
@@ -224,7 +224,7 @@ class Trouble(RemoteCase):
         # What was sent may have been done, whatever came back.
         self.assert_one_line(pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/noise")), 69, "no answer of an agent")
 
-    def test_ids_of_whoever_answers_do_not_take_the_terminal_over(self):
+    def test_ids_of_an_unknown_server_do_not_take_the_terminal_over(self):
         told = pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/hostile"))
         self.assertEqual(told.status, 0, told.err)
         self.assertEqual(told.out, "queued run ?]0;mine??[2J of job 'parts'\n")
@@ -244,7 +244,7 @@ class Trouble(RemoteCase):
         self.assertEqual(waiter.returncode, 0, err)
         self.assertEqual([(one["id"], one["status"]) for one in json.loads(out)["runs"]], [(run, "completed")])
 
-    def test_somebody_else_who_answers_is_told_from_an_agent(self):
+    def test_another_server_that_answers_is_told_from_an_agent(self):
         url = self.somebody()
         for path, status, says in (("elsewhere", 78, "is not followed"), ("page", 78, "not one of an agent's API"), ("text", 78, "no JSON"),
                                    ("other", 78, "'locks' of the list of locks must be a list"), ("cut", 69, "closed within an answer"),

@@ -77,7 +77,7 @@ class WithoutALogIn(SecurityCase):
         self.assertEqual(self.ask(agent, "GET", "/healthz").status, 200)
         self.assertLess(self.resident(agent) - before, 80 * MIB)
 
-    def test_slow_heads_on_all_connections_keep_nobody_out(self):
+    def test_slow_heads_on_all_connections_keep_no_client_out(self):
         """Whoever came after them was told 503, health checks too."""
         agent = self.serving("a")
         self.descriptors(CONNECTIONS_MAX + 1_000)
@@ -140,7 +140,7 @@ class WithoutALogIn(SecurityCase):
 
 
 class AViewer(SecurityCase):
-    def test_a_long_word_stops_nobody(self):
+    def test_a_long_word_stops_no_client(self):
         """A word of 15,000 letters beside 2,000 jobs took 12 to 26 s, and health checks failed meanwhile."""
         jobs = [job("a" * 20 + f"-{number:04}", "true", schedule="@yearly") for number in range(2_000)]
         agent = self.serving("a", *jobs)
@@ -163,7 +163,7 @@ class AViewer(SecurityCase):
             looking.join()
         self.assertLess(max(took), 3)
 
-    def test_a_viewers_sessions_end_nobody_elses_and_do_not_swell_the_audit(self):
+    def test_a_viewers_sessions_end_no_other_users_and_do_not_swell_the_audit(self):
         """The 1,001st ended the admin's."""
         agent = self.serving("a")
 
@@ -203,7 +203,7 @@ class AProgram(SecurityCase):
         self.assertGreater(ended.json()["free_in_ms"], 30_000)
         until(lambda: [entry["target"] for entry in self.audited(one, "lease.acquire") if entry["actor"] == "carl"] == ["ledger"])
 
-    def test_nobody_below_admin_holds_the_keys_of_jobs_and_of_recovery(self):
+    def test_only_an_admin_holds_the_keys_of_jobs_and_of_recovery(self):
         """pawl/reconciler for seven days stopped the recovery of lost runs."""
         agent = self.serving("a", job("report", "true"))
         for key in ("job/report", "pawl/reconciler"):

@@ -75,11 +75,11 @@ class Case(unittest.TestCase):
         self.assertEqual(subprocess.run([PAWL, "agent", "--config", file, "--check"], capture_output=True,
                                         env={"PATH": self.environment["PATH"]}).returncode, 78)
 
-    def assert_drains_in_time(self, text, patience):
+    def assert_drains_in_time(self, text, stop_timeout):
         grace = re.search(r'shutdown_grace = "(\w+)"', text).group(1)
         page = (SOURCE / "docs/configuration.md").read_text()
         of_a_job = re.search(r"^\| `grace` \| duration \| `\"(\w+)\"`", page, re.MULTILINE).group(1)
-        self.assertGreater(patience, seconds(grace) + seconds(of_a_job))
+        self.assertGreater(stop_timeout, seconds(grace) + seconds(of_a_job))
 
     def assert_is_served(self, path):
         self.assertIn("get", ROUTES.get(path, {}), f"the API has no GET {path}")

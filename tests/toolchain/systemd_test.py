@@ -94,7 +94,7 @@ class Units(unittest.TestCase):
         if "--occurrence" not in settings("pawl@.service")["ExecStart"]:
             self.assertEqual(settings("pawl@.timer")["Persistent"], "no")
 
-    def test_runs_may_finish_before_systemd_loses_its_patience(self):
+    def test_runs_may_finish_before_the_stop_timeout_of_systemd(self):
         page = (SOURCE / "docs/configuration.md").read_text()
         defaults = dict(re.findall(r"^\| `(\w+)` \| duration \| `\"(\w+)\"`", page, re.MULTILINE))
         needed = seconds(defaults["shutdown_grace"]) + seconds(defaults["grace"])

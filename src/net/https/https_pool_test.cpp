@@ -197,7 +197,7 @@ TEST_F(HttpsTest, ARequestThatFindsNoFreeConnectionInTimeWasNotSent) {
 
 // ---- What goes wrong
 
-TEST_F(HttpsTest, APortThatRefusesHasBeenSentNothing) {
+TEST_F(HttpsTest, AClosedPortHasBeenSentNothing) {
     const auto pool = https_pool::make(loop_, plain(testing_servers::free_port()));
     expect_failure(ask(pool, put()), errc::unreachable, "Connection refused");
 }
@@ -388,7 +388,7 @@ TEST_F(HttpsTest, OverTlsTheServersCertificateIsVerified) {
     EXPECT_EQ(server.requests().size(), 2U);
 }
 
-TEST_F(HttpsTest, ACertificateThatHasExpiredIsRefused) {
+TEST_F(HttpsTest, ACertificateThatHasExpiredIsRejected) {
     small_server server{always(ok("secret")),
                         small_server::identity{files().expired(), files().expired_key()}};
     expect_failure(ask(https_pool::make(loop_, secure(server.port())), put()), errc::denied,
@@ -433,7 +433,7 @@ TEST_F(HttpsTest, WithoutTlsTheProxyIsAskedItself) {
                 StartsWith("GET http://far.example:80/a?b=c HTTP/1.1\r\nHost: far.example\r\n"));
 }
 
-TEST_F(HttpsTest, AProxyThatRefusesHasPassedNothingOn) {
+TEST_F(HttpsTest, AProxyThatRejectsHasPassedNothingOn) {
     const std::pair<const char*, errc> answers[] = {
         {"407 Proxy Authentication Required", errc::denied},
         {"403 Forbidden", errc::denied},

@@ -77,7 +77,7 @@ TYPED_TEST_P(JournalLaws, ARepeatedBeginGivesTheSameAnswer) {
     EXPECT_EQ(mine.all({}, 100).size(), 4u);
 }
 
-TYPED_TEST_P(JournalLaws, AtMostOnceAnOccurrenceBegunBySomebodyElseHasRunAlready) {
+TYPED_TEST_P(JournalLaws, AtMostOnceAnOccurrenceBegunByAnotherNodeHasRunAlready) {
     auto mine = this->open();
     const auto first = fresh_occurrence_run("report", 1, 7);
     mine.begin(first);

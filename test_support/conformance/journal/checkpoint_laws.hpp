@@ -37,7 +37,7 @@ TYPED_TEST_P(JournalLaws, ACheckpointThatIsTooLargeIsRejectedAndTheOldOneStays) 
 
 // Goal: two runs of one job that overlap cannot write over each other's progress backwards. Method:
 // two occurrences; once the newer token has saved, the older is refused, though its run goes on.
-TYPED_TEST_P(JournalLaws, ACheckpointIsRefusedOnceANewerTokenOfTheJobHasSavedOne) {
+TYPED_TEST_P(JournalLaws, ACheckpointIsRejectedOnceANewerTokenOfTheJobHasSavedOne) {
     auto mine = this->open();
     const auto old = fresh_occurrence_run("report", 1, 7);
     const auto young = fresh_occurrence_run("report", 2, 9);

@@ -115,7 +115,7 @@ TYPED_TEST_P(JournalLaws, StaleRunsAreListedUpToALimit) {
     EXPECT_TRUE(mine.get(mine->stale_runs(2, 5)).empty());
 }
 
-TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRefused) {
+TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRejected) {
     auto mine = this->open();
     auto start = fresh_run("report", 7);
     start.silence_max = 1ms;
@@ -138,7 +138,7 @@ TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRefused) {
     EXPECT_EQ(mine.kinds_of_events(start.id), (std::vector<std::string>{"begun", "lost"}));
 }
 
-TYPED_TEST_P(JournalLaws, ARunThatIsNotSilentIsNotJudged) {
+TYPED_TEST_P(JournalLaws, ARunThatIsResponsiveIsNotJudged) {
     auto mine = this->open();
     auto start = fresh_run("report", 7);
     start.silence_max = 1h;
@@ -148,7 +148,7 @@ TYPED_TEST_P(JournalLaws, ARunThatIsNotSilentIsNotJudged) {
     EXPECT_EQ(mine.show(start.id).reason, "");
 }
 
-TYPED_TEST_P(JournalLaws, ARunJudgedAbandonedIsAnOrphanUntilItIsTakenUp) {
+TYPED_TEST_P(JournalLaws, ARunJudgedAbandonedIsAnOrphanUntilItIsResumed) {
     auto mine = this->open();
     auto again = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
     auto once = fresh_occurrence_run("report", 2, 7);

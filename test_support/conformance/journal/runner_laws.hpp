@@ -46,7 +46,7 @@ inline void expect_stale(journal_client& by, const run_mark& who) {
 
 // Goal: the fence of the journal. Method: a run that was taken over is written to under the older
 // token, under one that nobody has, and under none; nothing that can be seen of it changes.
-TYPED_TEST_P(JournalLaws, AStaleRunnerIsRefusedInEveryVerbAndChangesNothing) {
+TYPED_TEST_P(JournalLaws, AStaleRunnerIsRejectedInEveryVerbAndChangesNothing) {
     auto mine = this->open();
     const auto first = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
     mine.begin(first);
@@ -303,7 +303,7 @@ TYPED_TEST_P(JournalLaws, ACancelledRunThatWasAbandonedIsOverAtOnce) {
     expect_called_off(mine, start);
 }
 
-TYPED_TEST_P(JournalLaws, ACancelAfterTheJudgementIsTheEnd) {
+TYPED_TEST_P(JournalLaws, ACancelAfterTheRunWasJudgedIsTheEnd) {
     auto mine = this->open();
     auto start = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
     start.silence_max = 1ms;

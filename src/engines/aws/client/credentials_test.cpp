@@ -315,7 +315,7 @@ TEST_F(ServiceTest, AClockThatIsWrongIsPutRightByTheServices) {
 }
 
 // A condition that did not hold is answered with the record, which others have written.
-TEST_F(ServiceTest, WhatStandsInARecordIsNoRefusalOfTheKeys) {
+TEST_F(ServiceTest, WhatStandsInARecordIsNoRejectionOfTheKeys) {
     std::atomic<int> fetched = 0;
     small_server agent{[&](const std::string&, int) {
         return said{ok(document("key" + std::to_string(++fetched), in(1h)))};
@@ -331,7 +331,7 @@ TEST_F(ServiceTest, WhatStandsInARecordIsNoRefusalOfTheKeys) {
     EXPECT_EQ(fetched, 1);
 }
 
-TEST_F(ServiceTest, ARefusalThatIsNotAboutKeysOrTimeIsAnAnswer) {
+TEST_F(ServiceTest, ARejectionThatIsNotAboutKeysOrTimeIsAnAnswer) {
     small_server server{[](const std::string&, int) {
         return said{"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}"};
     }};

@@ -55,7 +55,7 @@ TEST_F(CredentialsTest, FilesComeBeforeTheEnvironmentAndAKeyBeforeASignature) {
     EXPECT_EQ(made->source(), "the file " + from.key_file);
 }
 
-TEST_F(CredentialsTest, WhatIsNoKeyAndNoSignatureIsRefusedWithoutItsText) {
+TEST_F(CredentialsTest, WhatIsNoKeyAndNoSignatureIsRejectedWithoutItsText) {
     credential_settings from;
     from.key = "secret!";
     expect_failure(get(from), errc::denied, "the account key of the environment is none");
@@ -180,7 +180,7 @@ TEST_F(CredentialsTest, AnIdentityIsNotSentInTheClearElsewhere) {
     expect_failure(get(from), errc::denied, "'http://192.0.2.1' is not asked");
 }
 
-TEST_F(CredentialsTest, AnAnswerThatIsNoTokenIsRefused) {
+TEST_F(CredentialsTest, AnAnswerThatIsNoTokenIsRejected) {
     for (const auto* body :
          {"", "[]", "{}", R"({"access_token":"secret"})", R"({"access_token":1,"expires_in":1})",
           R"({"access_token":"a secret","expires_in":3600})"}) {
@@ -282,7 +282,7 @@ TEST_F(ServiceTest, AClockThatIsWrongIsPutRightByTheServices) {
     EXPECT_EQ(server.requests().size(), 3U);
 }
 
-TEST_F(ServiceTest, ARefusalThatIsNotAboutCredentialsIsAnAnswer) {
+TEST_F(ServiceTest, ARejectionThatIsNotAboutCredentialsIsAnAnswer) {
     small_server server{[](const std::string&, int) {
         return said{
             refusal("403 Forbidden", "", "x-ms-error-code: AuthorizationPermissionMismatch\r\n")};

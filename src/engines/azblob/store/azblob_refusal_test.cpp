@@ -98,7 +98,7 @@ TEST(AzblobRefusals, SomethingElseOnThePortIsNoBlobStorage) {
 }
 
 // One that says yes to every write, whatever the condition.
-TEST(AzblobRefusals, AServerThatIgnoresConditionsIsRefused) {
+TEST(AzblobRefusals, AServerThatIgnoresConditionsIsRejected) {
     small_server server{[](const std::string& request, int) {
         if (request.starts_with("HEAD "))
             return said{headless(refused("404 Not Found", "BlobNotFound"))};
@@ -150,7 +150,7 @@ TEST_F(AzblobMedium, AFailedConditionIsAConflict) {
 }
 
 // Azure's own leases forbid what compare and swap has to do.
-TEST_F(AzblobMedium, ABlobUnderALeaseOfAzuresOwnIsRefused) {
+TEST_F(AzblobMedium, ABlobUnderALeaseOfAzuresOwnIsRejected) {
     small_server server{
         answering({{"PUT ", refused("412 Precondition Failed", "LeaseIdMissing")}})};
     expect_failure(write(open(server)), errc::rejected, "LeaseIdMissing");

@@ -131,7 +131,7 @@ TEST(JournalText, AnyBytesComeBackAndTheLargestChunkFits) {
     }
 }
 
-TEST(JournalText, WhatOthersHaveWrittenIsRefused) {
+TEST(JournalText, WhatOthersHaveWrittenIsRejected) {
     const auto good = encode(whole_state(), "n");
     for (const auto& bad : {std::string{}, std::string{"1 run"}, std::string{"1 run nonce=n {}"},
                             std::string{"1 run nonce=n []"}, good.substr(0, good.size() - 1),

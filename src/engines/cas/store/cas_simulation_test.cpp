@@ -138,7 +138,7 @@ private:
 
 // Goal: no two contenders ever trust the key at once, and tokens rise in the order of the grants.
 // Method: worlds of many seeds; and what must have happened in them, or they tested nothing.
-TEST(CasSimulation, NoTwoHoldersTrustTheirLeaseAtOnce) {
+TEST(CasSimulation, NoTwoHoldersHaveAValidLeaseAtOnce) {
     events all;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const world one{seed, honesty::keeps_conditions, all};

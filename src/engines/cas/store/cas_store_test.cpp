@@ -133,7 +133,7 @@ TEST_F(CasStore, OfTwoAttemptsOneIsWritten) {
     EXPECT_EQ(lease_at(on).state.holder, token);
 }
 
-TEST_F(CasStore, ALateReleaseFreesNobodyElsesKey) {
+TEST_F(CasStore, ALateReleaseFreesNoOtherHoldersKey) {
     const auto token = mine.granted(claim_of("a"));
     fate_of_writes(on, fate::late);
     EXPECT_TRUE(mine.release("key", token).value());
@@ -368,7 +368,7 @@ TEST_F(CasStore, AFarServerIsRacedThreeTimes) {
 // Goal: an answer that is lost during the race neither ends it nor accuses the server. Method: each
 // of its first requests is lost in each way, and a write that is late arrives with the next
 // request.
-TEST(CasStores, ARaceGoesOnAfterALostAnswer) {
+TEST(CasStores, ARaceContinuesAfterALostAnswer) {
     constexpr int requests_of_two_rounds = 22;
     for (const auto how : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
         for (int lost = 0; lost < requests_of_two_rounds; ++lost) {
@@ -389,7 +389,7 @@ TEST(CasStores, ARaceGoesOnAfterALostAnswer) {
 
 // Goal: a server that does not keep the conditions of writes is refused, by every verb, in one
 // line. Method: two kinds of lie; then the server is replaced by an honest one.
-TEST(CasStores, AServerThatLetsTwoWinIsRefused) {
+TEST(CasStores, AServerThatLetsTwoWinIsRejected) {
     for (const auto lie : {honesty::ignores_conditions, honesty::looks_before}) {
         stage on;
         on.table->how = lie;
@@ -592,7 +592,7 @@ TEST_F(CasStore, APurgedKeyStartsAboveItsOldToken) {
 // Goal: a crash at any request leaves nothing that hinders the next. Method: the process dies at
 // each of its requests in turn, whose fate is each of those there are; another is granted the key
 // within a lease, though what was late arrives in between.
-TEST(CasStores, ACrashAtAnyRequestHoldsNobodyUpForLongerThanALease) {
+TEST(CasStores, ACrashAtAnyRequestHoldsUpNoClaimForLongerThanALease) {
     for (const auto what : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
         for (int request = 0; request < 45; ++request) {
             stage on;

@@ -82,7 +82,7 @@ TEST(CasRecord, AFenceAndAMarkerAreReadAsTheyWereWritten) {
 
 // Goal: one altered byte is never taken for another record. Method: each byte of a record is
 // dropped, doubled and replaced; what is still read must be written exactly so.
-TEST(CasRecord, WhatIsGarbledIsRefusedOrReadAsItStands) {
+TEST(CasRecord, WhatIsGarbledIsRejectedOrReadAsItStands) {
     const auto good = encode(held_record());
     const auto check = [](const std::string& text) {
         const auto read = parse_lease(text);
@@ -97,7 +97,7 @@ TEST(CasRecord, WhatIsGarbledIsRefusedOrReadAsItStands) {
     }
 }
 
-TEST(CasRecord, WhatNoPawlHasWrittenIsRefused) {
+TEST(CasRecord, WhatNoPawlHasWrittenIsRejected) {
     const auto good = encode(held_record());
     const auto with = [&](const std::string& old, const std::string& wrong) {
         auto text = good;

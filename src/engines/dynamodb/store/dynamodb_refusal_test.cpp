@@ -53,7 +53,7 @@ void expect_refusal(const small_server& server, errc code, const std::string& wo
     conformance::expect_refusal(opener(server.port()), code, words);
 }
 
-TEST(DynamodbRefusals, AGlobalTableIsRefused) {
+TEST(DynamodbRefusals, AGlobalTableIsRejected) {
     small_server replicated{
         answering({{"DescribeTable", described(R"(,"Replicas":[{"RegionName":"eu-west-1"}])")}})};
     expect_refusal(replicated, errc::unsupported, "this is a global table");
@@ -62,7 +62,7 @@ TEST(DynamodbRefusals, AGlobalTableIsRefused) {
     expect_refusal(old, errc::unsupported, "this is a global table");
 }
 
-TEST(DynamodbRefusals, ATableOfOthersIsRefused) {
+TEST(DynamodbRefusals, ATableOfOthersIsRejected) {
     small_server server{answering({{"DescribeTable", described("", "one", "id")}})};
     expect_refusal(server, errc::unsupported, "expected n (S) as hash and k (B) as range key");
 }

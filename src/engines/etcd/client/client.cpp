@@ -207,7 +207,7 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
 
 void client::dress(grpc::ClientContext& context, bool needs_leader) const {
     if (!token_.empty()) context.AddMetadata("token", token_);
-    // A node that has lost its leader says so at once, instead of when its own patience is over.
+    // A node that has lost its leader says so at once, instead of at its own timeout.
     if (needs_leader) context.AddMetadata("hasleader", "true");
 }
 

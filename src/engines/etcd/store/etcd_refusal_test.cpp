@@ -101,10 +101,10 @@ TEST_F(EtcdWithLogins, TheDocumentedRoleMayDoEverything) {
     auto once = fresh_claim("key", 30s);
     once.occurrence = conformance::occurrence_in(0s);
     const auto next = mine.granted(once);
-    release_options linger;
-    linger.min_hold = 1ms;
-    linger.done = once.occurrence;
-    EXPECT_TRUE(*mine.release("key", next, linger));
+    release_options cooldown;
+    cooldown.min_hold = 1ms;
+    cooldown.done = once.occurrence;
+    EXPECT_TRUE(*mine.release("key", next, cooldown));
     EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
     EXPECT_EQ(mine.all("", 10).size(), 1u);
     EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
@@ -134,7 +134,7 @@ TEST_F(EtcdWithLogins, ALoginThatRanOutIsMadeAgain) {
     EXPECT_TRUE(*mine.release("again", token));
 }
 
-TEST(EtcdRefusal, ALoginIsNotNeededWhereNobodyAsksForIt) {
+TEST(EtcdRefusal, ALoginIsNotNeededWhereTheServerDoesNotAskForIt) {
     etcd_server server;
     auto settings = on_port(server.port());
     settings.user = "alice";
@@ -154,7 +154,7 @@ TEST(EtcdRefusal, AnHttpServerThatIsNoEtcdIsNotTakenForOne) {
     expect_refusal(settings, errc::protocol, "does not speak etcd's protocol");
 }
 
-TEST(EtcdRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+TEST(EtcdRefusal, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
     canned_server server{{}};
     auto settings = on_port(server.port());
     settings.common.timeout = 200ms;
@@ -163,7 +163,7 @@ TEST(EtcdRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
     EXPECT_LT(lease_clock::now() - asked, 2s);
 }
 
-TEST(EtcdRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
+TEST(EtcdRefusal, AClosedPortIsUnreachableAfterTheTimeout) {
     auto settings = on_port(testing_servers::free_port());
     settings.common.timeout = 100ms;
     const auto asked = lease_clock::now();

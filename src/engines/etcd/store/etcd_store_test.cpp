@@ -144,7 +144,7 @@ TEST(EtcdStore, AFractionOfASecondIsRoundedUp) {
 }
 
 // Goal: a lease that serves again lasts as long as a new one. Method: release and claim at once,
-// over and over, then let the last one lapse.
+// over and over, then let the last one expire.
 TEST(EtcdStore, AReusedLeaseLastsItsWholeTime) {
     etcd_server server;
     auto mine = open(on_port(server.port()));
@@ -202,9 +202,9 @@ TEST(EtcdStore, AnotherProcessMayRenewAndReleaseByTheToken) {
     EXPECT_EQ(other.renew(lease_of("key", token, 60s)), renewal::renewed);
     EXPECT_GT(mine.show("key").remaining, 50s);
     EXPECT_EQ(mine.renew(lease_of("key", token, 10s)), renewal::renewed);
-    release_options linger;
-    linger.min_hold = 30s;
-    EXPECT_TRUE(*other.release("key", token, linger));
+    release_options cooldown;
+    cooldown.min_hold = 30s;
+    EXPECT_TRUE(*other.release("key", token, cooldown));
     EXPECT_EQ(mine.renew(lease_of("key", token, 10s)), renewal::lost);
     EXPECT_EQ(mine.refused(fresh_claim("key")).reason, busy_reason::cooldown);
 }
@@ -468,7 +468,7 @@ TEST(EtcdStore, AClaimWhoseAnswerWasLostIsRepeatedOrWithdrawn) {
 
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
-TEST(EtcdStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST(EtcdStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     etcd_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 10s));

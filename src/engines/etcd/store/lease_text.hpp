@@ -71,7 +71,7 @@ std::string encode(const lock_text& value);
 std::optional<lock_text> parse_lock(std::string_view text);
 
 // What is known of a key that was held. A token of 0, in layout 1 only, is that of the revision
-// that wrote it. While it is `granted` the lease may lapse and be carried on.
+// that wrote it. While it is `granted` the lease may expire and be carried on.
 struct record_text {
     enum class state { granted, ended, force_released };
     state how = state::granted;

@@ -157,7 +157,7 @@ async<void> etcd_store::look_at_batch(std::shared_ptr<etcd_store> self, std::sha
 }
 
 // Rule 3, for a lease that cannot simply be kept alive: of another TTL, of another process, bounded
-// in its lifetime, or lapsed.
+// in its lifetime, or expired.
 async<renewal> etcd_store::renew_slowly(const held& lease, const due& seen, instant deadline) {
     if (number(lease.token) == 0 || !seen.marker) co_return renewal::lost;
     snapshot known;
@@ -191,7 +191,7 @@ async<renewal> etcd_store::renew_slowly(const held& lease, const due& seen, inst
     co_return *extended ? renewal::renewed : renewal::lost;
 }
 
-// Under the same token, if nobody took the key since it lapsed.
+// Under the same token, if nobody took the key since it expired.
 async<renewal> etcd_store::carry_on(const held& lease, const due&, millis ttl, instant deadline) {
     const auto seen = co_await look(lease.key, deadline);
     if (seen.has_error()) co_return seen.error();

@@ -40,7 +40,7 @@ TEST_F(Bearer, AFileIsReadAgainAfterAMinute) {
     EXPECT_EQ(*token.current(begin_ + 60s), "second");
 }
 
-TEST_F(Bearer, ARefusedTokenIsLookedForAtOnce) {
+TEST_F(Bearer, ARejectedTokenIsLookedForAtOnce) {
     write("first");
     bearer token{"", file_};
     EXPECT_EQ(*token.current(begin_), "first");

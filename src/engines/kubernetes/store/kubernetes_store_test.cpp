@@ -201,7 +201,7 @@ TEST_F(KubernetesStore, PawlWaitsForAnElectorAndOutlivesIt) {
 }
 
 // A command that has seen nothing before goes by the time that the peer wrote, if it may.
-TEST_F(KubernetesStore, AOneShotGoesByTheRenewTimeWhereThatIsTrusted) {
+TEST_F(KubernetesStore, AOneShotGoesByTheRenewTimeWhereThatIsReliable) {
     auto first = open();
     const auto token = first.granted(fresh_claim("leader"));
     server().ask("PATCH", path_of("leader"),

@@ -218,7 +218,7 @@ TEST(LeaseObject, WhatIsNoLeaseIsNothing) {
     EXPECT_FALSE(parse_event("[]").has_value());
 }
 
-TEST(LeaseObject, AListSaysWhereItGoesOn) {
+TEST(LeaseObject, AListSaysWhereItContinues) {
     const auto list = parse_list(
         R"({"kind": "LeaseList", "metadata": {"resourceVersion": "7", "continue": "abc"},
             "items": [{"metadata": {"name": "a", "uid": "u", "resourceVersion": "3",

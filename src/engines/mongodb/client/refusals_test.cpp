@@ -66,7 +66,7 @@ TEST(MongodbRefusals, AConnectionThatIsLostMayHaveCarriedAWrite) {
         errc::outcome_unknown);
 }
 
-TEST(MongodbRefusals, AUriThatIsNoneIsRefusedWithoutItsPassword) {
+TEST(MongodbRefusals, AUriThatIsNoneIsRejectedWithoutItsPassword) {
     EXPECT_FALSE(uri_fault("mongodb://user:secret@host/db?tls=true").has_value());
     for (const auto* uri :
          {"mongodb://user:sec/ret@host/db", "mongodb://user:secret@/db",

@@ -9,7 +9,7 @@ using conformance::client;
 using conformance::expect_failure;
 using testing_servers::unconditional_mongodb_server;
 
-TEST(MongodbLyingServer, AServerThatDoesNotKeepConditionsIsRefusedInOneLine) {
+TEST(MongodbLyingServer, AServerThatDoesNotKeepConditionsIsRejectedInOneLine) {
     const unconditional_mongodb_server server;
     auto settings = on_port(server.port(), millis{20'000});
     // On a busy machine few requests are under way at once, and then it happens to be right.

@@ -31,7 +31,7 @@ small_mongo::script answering(const document& said) {
     };
 }
 
-TEST(MongodbRefusals, ARouterOfAShardedClusterIsRefused) {
+TEST(MongodbRefusals, ARouterOfAShardedClusterIsRejected) {
     small_mongo server{stands_alone().text("msg", "isdbgrid"), always(document{})};
     expect_refusal(on_port(server.port()), errc::unsupported, "a router of a sharded cluster");
 }
@@ -61,7 +61,7 @@ TEST(MongodbRefusals, SomethingElseOnThePortIsUnreachable) {
 }
 
 // One that says yes to every write, whatever the condition: FerretDB 1 does so now and then.
-TEST(MongodbRefusals, AServerThatIgnoresConditionsIsRefused) {
+TEST(MongodbRefusals, AServerThatIgnoresConditionsIsRejected) {
     small_mongo server{stands_alone(), answering(document{}.small("n", 1))};
     expect_refusal(on_port(server.port()), errc::unsupported,
                    "8 of 8 writers that raced for one record won");
@@ -212,7 +212,7 @@ TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
     EXPECT_EQ(server.heard("find").size(), 1U);
 }
 
-TEST_F(MongodbMedium, OneUpdateThatIsRefusedLeavesTheOthersOfItsBatchKnown) {
+TEST_F(MongodbMedium, OneUpdateThatIsRejectedLeavesTheOthersOfItsBatchKnown) {
     small_mongo server{
         stands_alone(), [](const std::string& name, const document&) -> std::optional<document> {
             if (name == "listCollections") return documents({document{}.text("name", "pawl")});

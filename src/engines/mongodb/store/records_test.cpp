@@ -80,7 +80,7 @@ document primary(std::int64_t time = 1'700'000'000'000) {
     return document{}.yes("isWritablePrimary").number("localTime", time);
 }
 
-TEST(MongodbDeployment, ARouterASecondaryAndAServerWithoutAClockAreRefused) {
+TEST(MongodbDeployment, ARouterASecondaryAndAServerWithoutAClockAreRejected) {
     const auto code_of = [](const document& said) {
         const auto found = judge("here", hello(said));
         return found.has_error() ? std::optional{found.error().code} : std::nullopt;

@@ -24,7 +24,7 @@ struct journal_statements {
               ended = named("ended"), cancel = named("cancel"), find = named("find"),
               list = named("list"), history = named("history"), read_output = named("read_output"),
               stale = named("stale"), prunable = named("prunable"), prune = named("prune"),
-              control_state = named("board"), add_trigger = named("add_trigger"),
+              control_state = named("control_state"), add_trigger = named("add_trigger"),
               remove_trigger = named("remove_trigger"), pause = named("pause"),
               unpause = named("unpause"), publish = named("publish"), retire = named("retire"),
               jobs = named("jobs"), node = named("node"), forget_nodes = named("forget_nodes"),

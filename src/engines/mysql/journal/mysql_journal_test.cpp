@@ -284,7 +284,7 @@ TEST(MysqlJournalTrouble, AHundredThousandRunsSlowNothingDown) {
     reads([&] { EXPECT_EQ(list(status), 100u); }, 250, "list by status");
     reads([&] { EXPECT_EQ(list(rare), 11u); }, 50, "list of what goes on");
     reads([&] { EXPECT_EQ(mine.get(mine->read_control_state()).orphans.size(), 9u); }, 250,
-          "board");
+          "control state");
     reads([&] { mine.get(mine->stale_runs(100, 0)); }, 50, "stale");
     reads([&] { EXPECT_EQ(mine.get(mine->prune("job3", 1000, 0ms, 100)), 100u); }, 6000, "prune");
     reads([&] { mine.show("run500"); }, 20, "find");

@@ -279,7 +279,7 @@ DELETE o FROM pawl_run_output AS o LEFT JOIN pawl_job_run AS r ON r.run_number =
 WHERE o.run_number IN ({numbers}) AND r.run_number IS NULL;
 COMMIT
 
--- name: board
+-- name: control_state
 -- run: columns, space limit -> a part and the columns of a run: 0 pauses, 1 triggers, 2 ids to cancel,
 -- 3 orphans. What is no run has its reason, arguments, who and when in the columns reason, checkpoint,
 -- lock_owner and started_at. One statement: one look.

@@ -431,7 +431,7 @@ TEST(MysqlExclusiveJob, AStatementOfSeveralRowsHappensAsAWhole) {
 }
 
 // Goal: one line says what is wrong, and no lease is touched, also by those who want no errors.
-TEST(MysqlExclusiveJob, WhatIsWrongIsRefusedInOneLine) {
+TEST(MysqlExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
     classic_table table;
     const auto& by = *table.by;
     const auto refuses = [&](const std::string& values, const std::string& words) {
@@ -506,7 +506,7 @@ TEST(MysqlExclusiveJob, AViewStandsInAnotherDatabase) {
 }
 
 // Goal: no program goes on under rules that it does not know.
-TEST(MysqlExclusiveJob, ANewerLayoutIsRefused) {
+TEST(MysqlExclusiveJob, ANewerLayoutIsRejected) {
     const classic_table table;
     const auto& by = *table.by;
     EXPECT_EQ(by.try_acquire("report", one), 1);

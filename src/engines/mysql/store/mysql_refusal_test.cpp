@@ -301,7 +301,7 @@ TEST_F(MysqlRefusal, AServerOfAnotherKindIsNamedAsThat) {
     EXPECT_TRUE(mine.acquire(fresh_claim("key")).has_error());
 }
 
-TEST_F(MysqlRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+TEST_F(MysqlRefusal, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
     canned_server silent{{}};
     const auto asked = lease_clock::now();
     expect_refusal(on_port(silent.port(), 100ms), errc::unreachable, "no answer within 100ms");
@@ -311,7 +311,7 @@ TEST_F(MysqlRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
     expect_refusal(on_port(http.port(), 100ms), errc::unreachable, "no answer within 100ms");
 }
 
-TEST_F(MysqlRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
+TEST_F(MysqlRefusal, AClosedPortIsUnreachableAfterTheTimeout) {
     const auto asked = lease_clock::now();
     expect_refusal(on_port(testing_servers::free_port(), 100ms), errc::unreachable,
                    "Connection refused");

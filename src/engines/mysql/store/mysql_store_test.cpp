@@ -142,7 +142,7 @@ std::int64_t updates_of(const mysql_server& server) {
 
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
-TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
@@ -159,7 +159,7 @@ TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
 
 // Goal: a claim that was sent twice leaves nothing behind, though its first copy arrives last.
 // Method: that copy is held back until the second was granted, released and withdrawn.
-TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
+TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRejected) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
@@ -246,7 +246,7 @@ TEST_F(MysqlStore, SixtyFourContendersNeverDeadlock) {
 
 // Goal: a transaction that lost against another is begun again. Method: a foreign one takes the
 // locks of a withdrawal in the other order.
-TEST_F(MysqlStore, ADeadlockWithSomebodyElseIsSurvived) {
+TEST_F(MysqlStore, ADeadlockWithAnotherSessionIsSurvived) {
     auto mine = open(here(10s));
     EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
     const auto deadlocks = deadlocks_of(server());
@@ -286,7 +286,7 @@ TEST_F(MysqlStore, TheDelayOfAForcedReleaseCountsFromWhenItTakesEffect) {
 
 // Goal: who waits for a lock for too long is told in time that nobody knows. Method: a foreign
 // transaction keeps the row locked.
-TEST_F(MysqlStore, ALockThatSomebodyKeepsIsAnUnknownOutcomeInTime) {
+TEST_F(MysqlStore, ALockThatAnotherSessionKeepsIsAnUnknownOutcomeInTime) {
     auto mine = open(here(300ms));
     const auto wanted = fresh_claim("key", 60s);
     conformance::warm_up(mine);
@@ -323,7 +323,7 @@ TEST_F(MysqlStore, OneCallerUsesOneConnectionAndManyNoMoreThanAllowed) {
 }
 
 // Goal: a burst leaves no connections behind. Method: many callers, then one who asks now and then.
-TEST_F(MysqlStore, ConnectionsThatNobodyNeedsAreClosed) {
+TEST_F(MysqlStore, ConnectionsThatAreNotNeededAreClosed) {
     mysql_server own;
     auto settings = at(own.port(), 1s);
     settings.idle_max = 50ms;

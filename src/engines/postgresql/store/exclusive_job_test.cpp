@@ -167,7 +167,7 @@ TEST(ExclusiveJob, AProgramsWaitsForLocksAreItsOwn) {
     EXPECT_EQ(ended.get(), 1);
 }
 
-TEST(ExclusiveJob, WhatIsWrongIsRefusedInOneLine) {
+TEST(ExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
     const classic_table table;
     const auto refuses = [&](const std::string& values, const std::string& words) {
         try {

@@ -103,7 +103,7 @@ TEST(PostgresqlFault, AWaitMayBeCancelledBeforeItsConnectionIsThere) {
 
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
-TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 1s));
@@ -121,7 +121,7 @@ TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
 
 // Goal: a claim that was sent twice leaves nothing behind, though its first copy arrives last.
 // Method: that copy is held back until the second was granted, released and withdrawn.
-TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
+TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRejected) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 1s));

@@ -165,7 +165,7 @@ TEST(PostgresqlOrdinary, AKeyThatIsKnownAsFreeMayBeAnything) {
     EXPECT_EQ(mine.show("key").holder, theirs);
     EXPECT_TRUE(yes(other.release("key", theirs)));
     EXPECT_GT(mine.granted_in_the_end(fresh_claim("key", 500ms)), theirs);
-    mine.let_lapse("key", 500ms);
+    mine.let_expire("key", 500ms);
     const auto mine_again = fresh_claim("key", 60s);
     const auto token = mine.granted(mine_again);
     EXPECT_EQ(mine.granted(mine_again), token) << "a repeated claim is the same grant";
@@ -252,7 +252,7 @@ TEST(PostgresqlOrdinary, ASearchPathChangesNothing) {
 
 // Goal: a claim of a known key that was withdrawn and arrives late grants nothing. Method: it is
 // held back on its way until its claimer has withdrawn it over another connection.
-TEST(PostgresqlOrdinary, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST(PostgresqlOrdinary, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 1s));

@@ -163,7 +163,7 @@ TEST(PostgresqlRefusal, AnotherProtocolIsRecognised) {
     expect_refusal(settings, errc::protocol, "no PostgreSQL listens there");
 }
 
-TEST(PostgresqlRefusal, ASilentServerIsUnreachableWithinTheTimeout) {
+TEST(PostgresqlRefusal, AnUnresponsiveServerIsUnreachableWithinTheTimeout) {
     canned_server silent{{}};
     const auto asked = lease_clock::now();
     expect_refusal(on_port(silent.port(), 300ms), errc::unreachable, "within 300ms");
@@ -171,7 +171,7 @@ TEST(PostgresqlRefusal, ASilentServerIsUnreachableWithinTheTimeout) {
     EXPECT_LT(lease_clock::now() - asked, 2s);
 }
 
-TEST(PostgresqlRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
+TEST(PostgresqlRefusal, AClosedPortIsUnreachableAfterTheTimeout) {
     const auto asked = lease_clock::now();
     expect_refusal(on_port(testing_servers::free_port(), 200ms), errc::unreachable,
                    "Connection refused");

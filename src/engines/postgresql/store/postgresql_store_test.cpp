@@ -328,7 +328,7 @@ TEST(PostgresqlStore, PreparedStatementsMayBeLeftOut) {
 }
 
 // Another program may end our prepared statements, as DISCARD ALL of a pooler does.
-TEST(PostgresqlStore, AConnectionThatLostItsStatementsGoesOn) {
+TEST(PostgresqlStore, AConnectionThatLostItsStatementsContinues) {
     postgresql_server server;
     pgbouncer pooler{
         server.port(),

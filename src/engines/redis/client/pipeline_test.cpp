@@ -123,7 +123,7 @@ TEST(Pipeline, NoMoreThanItsDepthIsInFlight) {
     for (const auto& [number, said] : asked.answers(100)) EXPECT_EQ(said, std::to_string(number));
 }
 
-TEST(Pipeline, ARequestAboveTheBoundOfTheQueueIsRefusedAsNeverSent) {
+TEST(Pipeline, ARequestAboveTheBoundOfTheQueueIsRejectedAsNeverSent) {
     redis_server server;
     questions asked{server.port(), {.requests_max = 4, .unsent_max = 1u << 20, .in_flight_max = 4}};
     EXPECT_EQ(asked.one(echo(7), 1)->text, "7");

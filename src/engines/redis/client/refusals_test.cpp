@@ -71,7 +71,7 @@ TEST(Refusals, ARedirectionSaysWhichSlotIsWhere) {
         EXPECT_FALSE(read_redirection(text)) << text;
 }
 
-TEST(Refusals, AClusterInMotionIsToldFromOneThatRefuses) {
+TEST(Refusals, AClusterInMotionIsToldFromOneThatRejects) {
     EXPECT_TRUE(is_cluster_in_motion("TRYAGAIN Multiple keys request during rehashing of slot"));
     EXPECT_TRUE(is_cluster_in_motion("CLUSTERDOWN The cluster is down"));
     EXPECT_TRUE(

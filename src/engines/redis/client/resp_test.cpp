@@ -78,7 +78,7 @@ TEST(ReplyParser, WhatIsNoRespIsAProtocolFailureForEver) {
 }
 
 // Goal: a peer cannot make us allocate what it did not send. Method: it announces it only.
-TEST(ReplyParser, AnAnnouncedArrayAboveTheBoundIsRefusedBeforeItArrives) {
+TEST(ReplyParser, AnAnnouncedArrayAboveTheBoundIsRejectedBeforeItArrives) {
     reply_parser parser{{.bytes_max = 1000, .elements_max = 100}};
     parser.feed("*101\r\n");
     ASSERT_TRUE(parser.next().has_error());
@@ -90,7 +90,7 @@ TEST(ReplyParser, AnAnnouncedArrayAboveTheBoundIsRefusedBeforeItArrives) {
     EXPECT_TRUE(nested.next().has_error());
 }
 
-TEST(ReplyParser, AReplyLongerThanItsBoundIsRefusedBeforeItIsComplete) {
+TEST(ReplyParser, AReplyLongerThanItsBoundIsRejectedBeforeItIsComplete) {
     reply_parser parser{{.bytes_max = 1000, .elements_max = 100}};
     parser.feed("$100000\r\n" + std::string(500, 'x'));
     EXPECT_TRUE(parser.next().has_value());

@@ -34,7 +34,7 @@ std::string_view field_of(std::string_view info, std::string_view name);
 // `redis_version` is what Valkey says for clients that know Redis only.
 std::string server_version(std::string_view info);
 
-// Has no timeout: whoever owns the stream closes it when patience runs out. A failure is
+// Has no timeout: the owner of the stream closes it when the time is up. A failure is
 // `unreachable` when trying again may help; so a server that is no master, where settings ask for
 // one.
 async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,

@@ -211,7 +211,7 @@ TEST(RedisJournal, AMasterWithoutItsReplicasWritesNothingForNow) {
 }
 
 // Goal: a full Redis refuses, and changes nothing. Method: every verb that writes, on a full one.
-TEST(RedisJournal, AFullRedisRefusesForNowAndNothingIsHalfWritten) {
+TEST(RedisJournal, AFullRedisRejectsForNowAndNothingIsHalfWritten) {
     redis_server server;
     auto mine = open(on_port(server.port()));
     const auto run = fresh_occurrence_run("job", 1, 1);

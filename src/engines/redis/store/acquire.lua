@@ -38,7 +38,7 @@ if packed then
     return holder
   end
   last, watched = tonumber(string.sub(packed, 37, 52)), string.sub(packed, 71, 71)
-  -- Rule 2: its own lease has lapsed, and nobody was granted the key since: what it marked is its own.
+  -- Rule 2: its own lease has expired, and nobody was granted the key since: what it marked is its own.
   repeated = due and done == ARGV[5] and tonumber(string.sub(packed, 3, 18)) ~= 0
     and string.match(packed, '^%S+ %S+ (%S+) ', 73) == ARGV[1]
 end

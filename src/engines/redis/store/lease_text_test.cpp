@@ -23,7 +23,7 @@ TEST(LeaseText, ReadsARecordThatIsHeld) {
     EXPECT_EQ(seen->owner, "host:1 of mine");
 }
 
-TEST(LeaseText, ALeaseThatRanOutIsHeldByNobody) {
+TEST(LeaseText, AnExpiredLeaseHasNoHolder) {
     const auto read = parse_record(
         "key", "1 1699999999000000 1700000000000000 1699999999000007 1699999998999000 - - - id me",
         now);

@@ -173,7 +173,7 @@ TEST_F(ClusterAtRest, WhatIsNoClusterIsUnsupportedAndTheOtherWayRound) {
     expect_refusal(single, errc::unsupported, "redis+cluster://");
 }
 
-TEST_F(ClusterAtRest, NobodyThereIsUnreachableWithinTheTimeout) {
+TEST_F(ClusterAtRest, NoServerIsUnreachableWithinTheTimeout) {
     auto settings = nodes_of(cluster());
     settings.common.timeout = 300ms;
     settings.seeds = {{"127.0.0.1", testing_servers::free_port()}};

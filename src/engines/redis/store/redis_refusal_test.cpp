@@ -107,9 +107,9 @@ TEST(RedisRefusal, TheDocumentedUserMayDoEverything) {
         EXPECT_TRUE(*mine.force_release("key", token, 0ms));
         EXPECT_EQ(woke.get(), conformance::wait_end::changed);
         const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
-        release_options linger;
-        linger.min_hold = 1ms;
-        EXPECT_TRUE(*mine.release("key", next, linger));
+        release_options cooldown;
+        cooldown.min_hold = 1ms;
+        EXPECT_TRUE(*mine.release("key", next, cooldown));
         EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
         EXPECT_EQ(mine.all("", 10).size(), 1u);
         EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
@@ -177,7 +177,7 @@ TEST(RedisRefusal, AnAnswerOfTheWrongShapeIsNoRedis) {
     EXPECT_TRUE(mine.acquire(fresh_claim("key")).has_value());
 }
 
-TEST(RedisRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+TEST(RedisRefusal, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
     canned_server server{{}};
     auto settings = on_port(server.port());
     // A busy machine takes its time to make the connection, too.
@@ -311,7 +311,7 @@ TEST(RedisRefusal, AMasterWithoutItsReplicasGrantsNothingForNow) {
 
 // Goal: what a quarantine promises is promised by no server that throws records away one by one.
 // Method: the same server with and without a limit, a policy and a quarantine.
-TEST(RedisRefusal, UnderQuarantineAServerThatEvictsIsUnsupported) {
+TEST(RedisRefusal, UnderQuarantineAServerThatMayDropKeysIsUnsupported) {
     redis_server server;
     auto settings = on_port(server.port());
     server.ask({"CONFIG", "SET", "maxmemory", "100mb"});

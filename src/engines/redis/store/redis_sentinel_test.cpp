@@ -93,7 +93,7 @@ TEST_F(SentinelsAtRest, AServerInPlaceOfASentinelIsUnsupported) {
     expect_refusal(to, errc::unsupported, "is no sentinel");
 }
 
-TEST_F(SentinelsAtRest, NobodyThereIsUnreachable) {
+TEST_F(SentinelsAtRest, NoServerIsUnreachable) {
     auto to = settings();
     to.seeds = {{"127.0.0.1", testing_servers::free_port()}};
     to.common.timeout = 200ms;

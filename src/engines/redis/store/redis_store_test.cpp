@@ -169,7 +169,7 @@ TEST(RedisStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
     EXPECT_GT(number(mine.granted_in_the_end(wanted)), 0u);
 }
 
-TEST(RedisStore, NobodyListeningIsUnreachableAfterTheTimeout) {
+TEST(RedisStore, AClosedPortIsUnreachableAfterTheTimeout) {
     auto mine = open(impatient(testing_servers::free_port(), 100ms));
     const auto asked = lease_clock::now();
     expect_failure(mine.inspect("key"), errc::unreachable, "Connection refused");
@@ -212,7 +212,7 @@ TEST(RedisStore, AWaitMayBeCancelledBeforeItsSubscriptionIsConfirmed) {
 
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
-TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     redis_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(impatient(proxy.port()));

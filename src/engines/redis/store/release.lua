@@ -9,7 +9,7 @@ if ARGV[2] then
   raised = ARGV[3] ~= '' and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[3]))
 end
 if not held and not raised then
-  -- Rule 2: a release ends the claim, also after its lease lapsed, so that no late copy of it is granted.
+  -- Rule 2: a release ends the claim, also after its lease expired, so that no late copy of it is granted.
   if granted then redis.call('SETRANGE', KEYS[1], 2, '0000000000000000') end
   return 0
 end

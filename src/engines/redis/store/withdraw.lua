@@ -13,7 +13,7 @@ if withdrawn ~= '-' then
     if other == ARGV[1] then known = true elseif #ids < 8 then ids[#ids + 1] = other end
   end
 end
--- The last grant was its own, live or lapsed.
+-- The last grant was its own, live or expired.
 local granted = holder ~= 0 and id == ARGV[1]
 -- One that gives an occurrence back is written again: replicas confirm what this connection has written.
 if known and not granted and not ARGV[4] then return 0 end

@@ -191,17 +191,18 @@ election::outcome election::explain_defeat() const {
     return split{busy{{}, {}, remaining, busy_reason::held}};
 }
 
-// A holder that was confirmed, or nobody while the key lingers: what the node says that has seen
-// most of it.
+// A holder that was confirmed, or no holder while the key is in cooldown: what the node says that
+// has seen most of it.
 std::optional<busy> election::who_holds_it() const {
     const turned_down* newest = nullptr;
     for (const auto& one : seats_) {
         const auto* told = one.answer ? std::get_if<turned_down>(&*one.answer) : nullptr;
         if (told == nullptr) continue;
-        const bool lingers = told->reason == busy_reason::cooldown;
-        if (!lingers && (told->reason != busy_reason::held || number(told->holder) == 0)) continue;
+        const bool in_cooldown = told->reason == busy_reason::cooldown;
+        if (!in_cooldown && (told->reason != busy_reason::held || number(told->holder) == 0))
+            continue;
         if (newest == nullptr || told->last > newest->last ||
-            (told->last == newest->last && lingers))
+            (told->last == newest->last && in_cooldown))
             newest = told;
     }
     if (newest == nullptr) return std::nullopt;

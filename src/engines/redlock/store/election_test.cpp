@@ -159,7 +159,7 @@ TEST(Election, AHolderThatIsConfirmedIsTheAnswerAndPromisesAreGivenBack) {
     EXPECT_EQ(one.told(kind::undo, 0), 1u);
 }
 
-TEST(Election, TwoOfThreeSufficeToRefuse) {
+TEST(Election, TwoOfThreeSufficeToReject) {
     race one;
     one.hears(0, busy_with(7, 7)).hears(1, busy_with(7, 7));
     EXPECT_NE(one.outcome<busy>(), nullptr);
@@ -171,9 +171,9 @@ TEST(Election, TwoOfThreeSufficeToRefuse) {
 // Goal: a node that has not heard of a forced release does not outvote one that has.
 TEST(Election, TheNewestNodeSaysWhoHoldsAndForHowLong) {
     race one;
-    auto lingers = because(busy_reason::cooldown, 2s);
-    lingers.last = fence_token{8};
-    one.hears(0, lingers).hears(1, busy_with(7, 7, 60s));
+    auto in_cooldown = because(busy_reason::cooldown, 2s);
+    in_cooldown.last = fence_token{8};
+    one.hears(0, in_cooldown).hears(1, busy_with(7, 7, 60s));
     const auto* told = one.outcome<busy>();
     ASSERT_NE(told, nullptr);
     EXPECT_EQ(told->reason, busy_reason::cooldown);

@@ -19,10 +19,10 @@ std::optional<node_record> holds(std::uint64_t token, millis remaining = 10s) {
     one.owner = "owner";
     return one;
 }
-std::optional<node_record> let_go(std::uint64_t last, millis lingers = 0ms) {
+std::optional<node_record> let_go(std::uint64_t last, millis cooldown = 0ms) {
     node_record one;
     one.last = fence_token{last};
-    one.remaining = lingers;
+    one.remaining = cooldown;
     return one;
 }
 const std::optional<node_record> nothing{};

@@ -39,7 +39,7 @@ if packed then
     if phase == 'c' then return {5, holder} end
     return holder
   end
-  -- Rule 2: its own lease has lapsed, and nobody was granted the key here since: what it marked is its own.
+  -- Rule 2: its own lease has expired, and nobody was granted the key here since: what it marked is its own.
   repeated = due and done == ARGV[7] and id == ARGV[2] and string.sub(packed, 71, 71) ~= '-'
 end
 

@@ -232,7 +232,7 @@ TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
 
 // Goal: nor because it is also cut off before it can. Method: claims of other keys notice that
 // first, as by then the pauses between two attempts are long.
-TEST(RedlockFault, ANodeThatRefusedAndWentDownIsToldWhenItIsBack) {
+TEST(RedlockFault, ANodeThatRejectedAndWentDownIsToldWhenItIsBack) {
     redlock_servers servers;
     const proxied_nodes proxies{servers};
     auto mine = open(proxies.settings());
@@ -256,7 +256,7 @@ TEST(RedlockFault, ANodeThatRefusedAndWentDownIsToldWhenItIsBack) {
 
 // Goal: what a node refuses to be told holds up nothing that it takes. Method: a server that is
 // full, but still deletes.
-TEST(RedlockFault, ADebtThatIsRefusedHoldsUpNoOther) {
+TEST(RedlockFault, ADebtThatIsRejectedHoldsUpNoOther) {
     const testing_servers::redis_server server;
     server.ask({"SET", "taken", "x"});
     server.ask({"CONFIG", "SET", "maxmemory", "1"});

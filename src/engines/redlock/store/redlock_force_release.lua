@@ -15,16 +15,16 @@ local phase, watched, holder = string.sub(packed, 71, 71), string.sub(packed, 73
 local cooling = phase == '-' and ARGV[3] == '0' and last == ARGV[1] and now < till
 local held = cooling or phase == 'c' and holder == ARGV[1] and now < till
 if not held and ARGV[5] == 'held' then return 0 end
--- Its claim is over here as well, where the lease has lapsed a little earlier.
-local lapsed = phase == 'c' and holder == ARGV[1] and not held
-if not held and not lapsed and last >= ARGV[2] then return 1 end
+-- Its claim is over here as well, where the lease has expired a little earlier.
+local expired = phase == 'c' and holder == ARGV[1] and not held
+if not held and not expired and last >= ARGV[2] then return 1 end
 local space, key = string.match(KEYS[1], '^([^:]+):redlock:(.*)$')
 if held then
   if watched == 'w' then redis.call('PUBLISH', space .. ':redlock-changed:' .. key, '') end
   till = math.min(till, now + ARGV[3] * 1000)
   phase, watched, holder = '-', '-', '0000000000000000'
 end
-if lapsed then phase, watched, holder = '-', '-', '0000000000000000' end
+if expired then phase, watched, holder = '-', '-', '0000000000000000' end
 if tonumber(last) == 0 then redis.call('ZADD', space .. ':redlocks', 0, key) end
 if last < ARGV[2] then last = ARGV[2] end
 redis.call('SET', KEYS[1], '1 ' .. holder .. ' ' .. string.format('%016d', till) .. ' ' .. last .. ' ' .. string.sub(packed, 54, 70) ..

@@ -78,7 +78,7 @@ TEST(RedlockRefusal, WithoutAMajorityEachNodesReasonIsOnOneLine) {
     EXPECT_EQ(mine.wait_change("key", fence_token{1}, 5s), conformance::wait_end::failed);
 }
 
-TEST(RedlockRefusal, SilentServersAreWaitedForUntilTheTimeout) {
+TEST(RedlockRefusal, UnresponsiveServersAreWaitedForUntilTheTimeout) {
     canned_server first{{}}, second{{}};
     redis_server server;
     auto mine = open(on_ports({first.port(), second.port(), server.port()}, 200ms));

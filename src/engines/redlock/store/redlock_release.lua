@@ -27,7 +27,7 @@ end
 -- none yet, and 0 proves nothing.
 local raised = ARGV[4] ~= '' and tonumber(last) > 0 and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[4]))
 if raised then done = ARGV[4] end
--- A release ends the claim, also after its lease lapsed, so that no late copy of it is granted (rule 2).
+-- A release ends the claim, also after its lease expired, so that no late copy of it is granted (rule 2).
 local ends = mine or burns
 if not ends and not raised then return 0 end
 

@@ -12,7 +12,7 @@ local till, last = tonumber(string.sub(packed, 20, 35)), tonumber(string.sub(pac
 local done, withdrawn, id, attempt, owner = string.match(packed, '^(%S+) (%S+) (%S+) (%S+) (.*)$', 75)
 if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
 local phase, watched = string.sub(packed, 71, 71), string.sub(packed, 73, 73)
--- The last promise or grant was its own, live or lapsed.
+-- The last promise or grant was its own, live or expired.
 local granted = phase ~= '-' and id == ARGV[1] and (ARGV[2] == '' or attempt == ARGV[2])
 local held = granted and now < till
 

@@ -58,7 +58,7 @@ TEST(Texts, AnEndIsAnEnd) {
     EXPECT_TRUE(fault_of(run_status::skipped));
 }
 
-TEST(Texts, WhatIsBeyondABoundIsRefusedInOneLine) {
+TEST(Texts, WhatIsBeyondABoundIsRejectedInOneLine) {
     EXPECT_FALSE(fault_of_checkpoint(std::string(checkpoint_bytes_max, 'x')));
     EXPECT_TRUE(fault_of_checkpoint(std::string(checkpoint_bytes_max + 1, 'x')));
     EXPECT_FALSE(fault_of_chunk(0, std::string(output_chunk_bytes_max, 'x')));

@@ -83,7 +83,7 @@ TEST(Rules, AtLeastIsCountedFromTheGrantAndNotFromTheRelease) {
 
 // The runner died after its work and before its release: nobody took the key since, so its word
 // counts.
-TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessSomebodyTookTheKey) {
+TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessTheKeyWasTaken) {
     lease_state state;
     claim wanted = claim_of("a", 1s);
     wanted.occurrence = occurrence{1};

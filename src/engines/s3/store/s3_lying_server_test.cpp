@@ -13,7 +13,7 @@ using conformance::expect_failure;
 using conformance::fresh_claim;
 using testing_servers::unconditional_s3_server;
 
-TEST(S3LyingServer, AServerThatIgnoresConditionsIsRefusedInOneLine) {
+TEST(S3LyingServer, AServerThatIgnoresConditionsIsRejectedInOneLine) {
     const unconditional_s3_server server;
     auto settings = on_port(server.port(), millis{20'000});
     settings.service.keys.keys = {unconditional_s3_server::key, unconditional_s3_server::key, ""};

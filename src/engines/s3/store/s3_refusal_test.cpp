@@ -221,7 +221,7 @@ TEST_F(S3Medium, TheDoctorReadsTheRulesOfTheBucket) {
     EXPECT_EQ(levels(), std::pair(severity::ok, severity::ok));
 }
 
-TEST_F(S3Medium, AListThatDoesNotGoOnEnds) {
+TEST_F(S3Medium, AListThatDoesNotContinueEnds) {
     const auto list = [&](const std::string& xml) {
         small_server server{always(ok(xml))};
         return loop_.wait_for(

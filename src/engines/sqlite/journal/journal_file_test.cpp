@@ -46,7 +46,7 @@ TEST(JournalFile, AJournalOfANewerPawlIsUnsupported) {
 // Goal: a store and a journal that write through one connection do not disturb each other, nor does
 // one that goes while the other is writing. Method: a store that never rests, and journals that are
 // opened, written to and closed beside it; every answer is right, and nothing is left behind.
-TEST(JournalFile, AStoreInTheSameFileGoesOnWhileJournalsComeAndGo) {
+TEST(JournalFile, AStoreInTheSameFileContinuesWhileJournalsComeAndGo) {
     const test_folder where;
     const auto path = where / "pawl.db";
     net::loop loop;
@@ -100,7 +100,7 @@ TEST(JournalFile, WhatIsReadFirstNeedsNoConnectionOfItsOwn) {
     EXPECT_TRUE(mine.get(mine->finish({start.id, start.token}, ended(run_status::completed))));
 }
 
-TEST(JournalFile, WhatIsNoStoreIsRefused) {
+TEST(JournalFile, WhatIsNoStoreIsRejected) {
     const test_folder where;
     std::ofstream{where / "pawl.db"} << std::string(5000, 'x');
     EXPECT_EQ(refusal_of(where / "pawl.db").code, errc::protocol);

@@ -70,8 +70,8 @@ lease_table::lease_table(connection& on, std::string name_space, const store_fil
       remove_waiter_{on, embedded::remove_waiter_sql},
       purge_waiters_{on, embedded::purge_waiters_sql} {}
 
-// A row of another boot is over, as nobody who held it can be alive; only a key that lingers goes
-// on doing so, for what is left by the wall clock. But the boot has to be an earlier one: a boot
+// A row of another boot is over, as no holder of it can be alive; only a cooldown continues,
+// for what is left by the wall clock. But the boot has to be an earlier one: a boot
 // that came to this file later than ours, or that acquired a live lease after ours had begun, is
 // another machine's, and its holder may well be alive.
 void lease_table::outlive_boot(rules::lease_state& state, const origin& of,
@@ -81,8 +81,8 @@ void lease_table::outlive_boot(rules::lease_state& state, const origin& of,
     const bool may_be_live = of.until_wall + clocks_apart > now.wall;
     if (of.boot > boot_ || (of.acquired_wall > began && may_be_live)) saw_another_machine_ = true;
     const auto left = of.until_wall - now.wall;
-    const bool lingers = number(state.holder) == 0 && left.count() > 0;
-    state.until = lingers ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
+    const bool in_cooldown = number(state.holder) == 0 && left.count() > 0;
+    state.until = in_cooldown ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
     state.acquired = now.elapsed;
     state.holder = fence_token{};
     state.claim_id.clear();

@@ -104,7 +104,7 @@ TEST_F(SqliteStore, ALeaseOfAnotherBootThatIsLongOverIsOver) {
 }
 
 // Goal: a periodic job that holds its key until the next period does so across a reboot.
-TEST_F(SqliteStore, AKeyThatLingersGoesOnAfterAReboot) {
+TEST_F(SqliteStore, ACooldownContinuesAfterAReboot) {
     const auto store = open();
     release_options hold;
     hold.min_hold = release_options::until_expiry;

@@ -65,7 +65,7 @@ TEST(StoreFile, AFolderIsNoStore) {
 
 // Goal: a file that is not ours is left as it is. Method: a text, and a database of another
 // program, are refused and have not changed a byte.
-TEST(StoreFile, AFileOfAnotherProgramIsRefusedAndLeftAlone) {
+TEST(StoreFile, AFileOfAnotherProgramIsRejectedAndLeftAlone) {
     const test_folder folder;
     const auto text = folder / "notes.txt";
     std::ofstream{text} << std::string(5000, 'x');
@@ -82,7 +82,7 @@ TEST(StoreFile, AFileOfAnotherProgramIsRefusedAndLeftAlone) {
 
 // Goal: nobody opens a file under two names, as each has a log of its own. Method: a link that is
 // made while the store is open; what goes on under the first name is not disturbed.
-TEST(StoreFile, AFileOfTwoNamesIsRefused) {
+TEST(StoreFile, AFileOfTwoNamesIsRejected) {
     const test_folder folder;
     const auto path = folder / "pawl.db";
     {
@@ -123,7 +123,7 @@ TEST(StoreFile, ANewerLayoutIsUnsupported) {
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;
 }
 
-TEST(StoreFile, ADamagedFileIsRefused) {
+TEST(StoreFile, ADamagedFileIsRejected) {
     const test_folder folder;
     const auto path = folder / "pawl.db";
     {

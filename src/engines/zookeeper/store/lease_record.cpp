@@ -67,7 +67,7 @@ std::string line(const lease_record& record, const std::string& token, const std
     add(record.lease.empty() ? nothing : std::string_view{record.lease});
     add(token);
     add(acquired);
-    add(std::to_string(record.lingers_until));
+    add(std::to_string(record.cooldown_until));
     add(last_token);
     add(record.last_done ? std::to_string(number(*record.last_done)) : std::string{nothing});
     add(word_of(record.claim_id));
@@ -106,7 +106,7 @@ std::optional<lease_record> parse_record(std::string_view text, const write_stam
     const bool granted = words.implies();
     record.token = as_token(words.number(by_zxid));
     record.acquired = words.number(written.millis);
-    record.lingers_until = words.number(0);
+    record.cooldown_until = words.number(0);
     record.last_token = as_token(words.number(by_zxid));
     if (granted && version == layout_version)
         record.token = record.last_token = mint(record.last_token, written.millis);

@@ -17,11 +17,11 @@
 namespace pawl::zookeeper {
 
 struct lease_record {
-    std::string lease;             // name of the ephemeral child; empty: nobody holds the key
-    fence_token token{};           // the holder's
-    std::int64_t acquired{};       // Unix milliseconds on the leader's clock
-    std::int64_t lingers_until{};  // held by nobody until then; 0: not so
-    fence_token last_token{};      // 0: never granted, only a claim was withdrawn
+    std::string lease;              // name of the ephemeral child; empty: nobody holds the key
+    fence_token token{};            // the holder's
+    std::int64_t acquired{};        // Unix milliseconds on the leader's clock
+    std::int64_t cooldown_until{};  // has no holder until then; 0: not so
+    fence_token last_token{};       // 0: never granted, only a claim was withdrawn
     std::optional<occurrence> last_done{};
     std::string claim_id;
     std::string owner;

@@ -21,7 +21,7 @@ void expect_same(const lease_record& a, const lease_record& b) {
     EXPECT_EQ(a.lease, b.lease);
     EXPECT_EQ(a.token, b.token);
     EXPECT_EQ(a.acquired, b.acquired);
-    EXPECT_EQ(a.lingers_until, b.lingers_until);
+    EXPECT_EQ(a.cooldown_until, b.cooldown_until);
     EXPECT_EQ(a.last_token, b.last_token);
     EXPECT_EQ(a.last_done, b.last_done);
     EXPECT_EQ(a.claim_id, b.claim_id);
@@ -67,7 +67,7 @@ TEST(LeaseRecord, AGrantOfTheLayoutBeforeTakesItsTokenFromTheZxid) {
     EXPECT_EQ(read->acquired, 88);
 }
 
-TEST(LeaseRecord, WhatNobodyWritesIsRefused) {
+TEST(LeaseRecord, WhatNoClientWritesIsRejected) {
     for (const auto* text :
          {"", "1", "not ours", "3 - 0 0 0 0 - - x", "1 - x 0 0 0 - - x", "1 - 0 0 0 0 y - x",
           "1 - 0 0 0 0 -", "1 a/b 0 0 0 0 - - x", "1 - 0 0 0 0 - %zz x"})

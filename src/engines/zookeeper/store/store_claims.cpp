@@ -90,9 +90,9 @@ tree_store::attempt<acquire_result<grant>> tree_store::try_claim(const session_p
                                                                  instant until) {
     const auto& common = settings_->common;
     forget_what_is_over(wanted.key, seen);
-    const bool lingers = !seen.alive && seen.record.lingers_until > 0;
+    const bool in_cooldown = !seen.alive && seen.record.cooldown_until > 0;
     auto wall = now_for(seen);
-    if (lingers || wanted.occurrence || common.quarantine) {
+    if (in_cooldown || wanted.occurrence || common.quarantine) {
         const auto read = co_await tree_->read_clock(*where, until);
         if (read.has_error()) co_return read.error();
         wall = *read;
@@ -280,7 +280,7 @@ std::optional<request> tree_store::sweeping_of(const std::string& path,
     const auto oldest = tree_->estimate_clock() - kept_for.count();
     if (!record.done() || is_held || record.stat.modified >= oldest) return std::nullopt;
     auto parsed = parse_record(record.text, tree_->stamp_of(record.stat));
-    if (!parsed || parsed->lingers_until >= oldest) return std::nullopt;
+    if (!parsed || parsed->cooldown_until >= oldest) return std::nullopt;
     const bool ends = parsed->lease.empty();
     std::vector<operation> steps;
     steps.reserve(children.size() + 1);

@@ -24,7 +24,7 @@ lease_record record_of(const rules::lease_state& state, const lease_record& befo
         const auto until = std::chrono::ceil<millis>(state.until).count();
         after.lease.clear();
         after.claim_id.clear();
-        after.lingers_until = until > now ? until : 0;
+        after.cooldown_until = until > now ? until : 0;
     }
     after.last_token = state.last_token;
     after.last_done = state.last_done;
@@ -148,7 +148,7 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
                                                        std::vector<std::vector<renewing>> batches,
                                                        std::vector<renewal>& answers,
                                                        instant until) {
-    std::vector<std::size_t> lapsed;
+    std::vector<std::size_t> expired;
     while (!batches.empty()) {
         std::vector<request> asked;
         for (auto& batch : batches) {
@@ -186,11 +186,11 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
         for (auto& batch : again) {
             const auto gone = co_await drop_changed(where, batch, until);
             if (gone.has_error()) co_return gone.error();
-            for (const auto i : *gone) lapsed.push_back(i);
+            for (const auto i : *gone) expired.push_back(i);
             if (!batch.empty()) batches.push_back(std::move(batch));
         }
     }
-    co_return lapsed;
+    co_return expired;
 }
 
 // A lease that this session does not see any more is gone for good: it has seen its own writes.
@@ -206,7 +206,7 @@ async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
     }
     const auto got = co_await where->ask_all(std::move(asked), until);
     if (got.has_error()) co_return got.error();
-    std::vector<std::size_t> lapsed;
+    std::vector<std::size_t> expired;
     std::vector<renewing> left;
     for (std::size_t i = 0; i < count; ++i) {
         auto& one = batch[i];
@@ -215,17 +215,17 @@ async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
             if (record.done() && record.stat.version == one.version)
                 left.push_back(std::move(one));
             else
-                lapsed.push_back(one.place);
+                expired.push_back(one.place);
             continue;
         }
         if (one.lease->if_expired == expired_renewal::extend_if_unclaimed)
-            lapsed.push_back(one.place);
+            expired.push_back(one.place);
         if (const auto* known = book_->find(one.lease->key);
             known != nullptr && known->end == one.end)
             book_->forget(one.lease->key);
     }
     batch = std::move(left);
-    co_return lapsed;
+    co_return expired;
 }
 
 // A lease that this process did not take, or lost: everything is in the tree.

@@ -27,7 +27,7 @@ async<std::optional<record>> tree_store::inspect(std::string key) {
     if (seen.has_error()) co_return seen.error();
     forget_what_is_over(key, *seen);
     auto now = now_for(*seen);
-    if (!seen->alive && seen->record.lingers_until > 0) {
+    if (!seen->alive && seen->record.cooldown_until > 0) {
         const auto read = co_await tree_->read_clock(**through, until);
         // Whoever may only read sees it a little less exactly.
         if (read.has_value()) now = *read;
@@ -127,7 +127,7 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
     if (found.has_error()) co_return found.error();
     for (std::size_t i = 0; i < held.size(); ++i) ensemble::add_lease(seen[held[i]], (*found)[i]);
     const bool any_lingers = std::any_of(
-        seen.begin(), seen.end(), [](const view& one) { return one.record.lingers_until > 0; });
+        seen.begin(), seen.end(), [](const view& one) { return one.record.cooldown_until > 0; });
     if (any_lingers && !tree_->has_clock()) {
         const auto read = co_await tree_->read_clock(through, until);
         // As for inspect().
@@ -174,7 +174,7 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
         const bool is_held = found->exists && !found->record.lease.empty();
         if (nobody) {
             // Held by nobody until its time is up: whoever changes that writes the record.
-            if (is_held || found->record.lingers_until == 0) co_return result<void>{};
+            if (is_held || found->record.cooldown_until == 0) co_return result<void>{};
             co_await on_record.fired();
             co_return result<void>{};
         }

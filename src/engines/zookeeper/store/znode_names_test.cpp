@@ -33,7 +33,7 @@ TEST(ZnodeNames, EveryKeyComesBack) {
         }
 }
 
-TEST(ZnodeNames, WhatNobodyEncodesIsNoKey) {
+TEST(ZnodeNames, ANameThatNoKeyEncodesToIsNoKey) {
     for (const auto* name : {"%", "%2", "%2f", "%41", "a/b", "%ZZ", "."})
         EXPECT_EQ(decode_name(name), std::nullopt) << name;
 }

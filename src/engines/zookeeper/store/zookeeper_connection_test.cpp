@@ -158,7 +158,7 @@ TEST_F(ZookeeperConnection, ANameThatMovesIsFollowedByTheSession) {
 
 // Goal: a resolver that does not answer holds nobody up. Method: it hangs while the session has no
 // connection; the loop does other things meanwhile, and the session comes back without it.
-TEST_F(ZookeeperConnection, AResolverThatHangsHoldsNobodyUp) {
+TEST_F(ZookeeperConnection, AResolverThatHangsHoldsUpNoRequest) {
     auto& names = known_names::instance();
     names.set("slow.test", "127.0.0.1");
     tcp_proxy proxy{server_->port()};
@@ -202,7 +202,7 @@ boost::asio::awaitable<std::vector<result<answer>>> ask_over_a_broken_connection
 }
 
 // Goal: a request that cannot be written is told as unknown at once, and is in nobody's way later.
-TEST_F(ZookeeperConnection, ARequestThatCannotBeWrittenIsUnknownAndTheSessionGoesOn) {
+TEST_F(ZookeeperConnection, ARequestThatCannotBeWrittenIsUnknownAndTheSessionContinues) {
     tcp_proxy proxy{server_->port()};
     lone_session mine{on_port(proxy.port(), 10s), 20s};
     ASSERT_TRUE(mine.is_ready());
@@ -283,7 +283,7 @@ TEST_F(ZookeeperConnection, WhatTheSocketDoesNotTakeIsWrittenLater) {
 
 // Goal: a session lives on while nobody asks it anything, whether a caller drives its loop or none.
 // Method: for longer than its timeout each.
-TEST(ZookeeperIdleness, ASessionThatNobodyUsesLivesOn) {
+TEST(ZookeeperIdleness, AnIdleSessionLivesOn) {
     zookeeper_options with;
     with.tick = 100ms;
     with.session_min = 200ms;

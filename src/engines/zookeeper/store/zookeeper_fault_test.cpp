@@ -25,7 +25,7 @@ using testing_servers::zookeeper_server;
 
 // ---- Wrong and missing servers
 
-TEST(ZookeeperRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
+TEST(ZookeeperRefusal, AClosedPortIsUnreachableAfterTheTimeout) {
     auto mine = open(on_port(testing_servers::free_port(), 150ms));
     const auto asked = lease_clock::now();
     expect_failure(mine.inspect("key"), errc::unreachable, "Connection refused");
@@ -33,13 +33,13 @@ TEST(ZookeeperRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
     EXPECT_LT(lease_clock::now() - asked, 2s);
 }
 
-TEST(ZookeeperRefusal, AnHttpServerDoesNotSpeakZooKeeper) {
+TEST(ZookeeperRefusal, AnHttpServerIsNoZookeeper) {
     canned_server server{{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}};
     expect_failure(open(on_port(server.port(), 5s)).acquire(fresh_claim("key")), errc::protocol,
                    "does not speak ZooKeeper");
 }
 
-TEST(ZookeeperRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+TEST(ZookeeperRefusal, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
     canned_server server{{}};
     const auto asked = lease_clock::now();
     expect_failure(open(on_port(server.port(), 300ms)).acquire(fresh_claim("key")),
@@ -220,7 +220,7 @@ private:
 
 // Goal: an ensemble that loses its leader, then its quorum, then a server that only hangs, never
 // grants a key twice; tokens rise and everybody goes on. Method: callers on one key throughout.
-TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNobodyIsTwo) {
+TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNoKeyHasTwoHolders) {
     zookeeper_ensemble servers;
     auto settings = on(servers, 500ms);
     auto a = open(settings), b = open(settings);
@@ -327,7 +327,7 @@ TEST(ZookeeperEnsemble, FoldersThatWerePutBackHandNoTokenOutAgain) {
     expect_rising_tokens_across_a_restore(servers, on(servers, 10s));
 }
 
-TEST(ZookeeperEnsemble, AServerWithoutItsQuorumRefusesInOneLine) {
+TEST(ZookeeperEnsemble, AServerWithoutItsQuorumRejectsInOneLine) {
     zookeeper_options with;
     with.properties = {"readonlymode.enabled=true"};
     zookeeper_ensemble servers{with};

@@ -50,7 +50,7 @@ rules::lease_state tree_store::state_of(const view& seen, std::int64_t now) cons
         state.until = millis{std::clamp(seen.renewed + seen.ttl.count(), now + 1,
                                         now + std::max<std::int64_t>(seen.ttl.count(), 1))};
     else if (from.lease.empty())
-        state.until = millis{from.lingers_until};
+        state.until = millis{from.cooldown_until};
     state.last_token = from.last_token;
     state.last_done = from.last_done;
     return state;

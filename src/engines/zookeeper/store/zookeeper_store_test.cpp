@@ -155,7 +155,7 @@ TEST_F(ZookeeperStore, ANamespaceThatWasRemovedIsMadeAgain) {
 
 // ---- Who may touch it
 
-TEST_F(ZookeeperStore, WhoeverLogsInOwnsItsZnodesAndOthersAreDenied) {
+TEST_F(ZookeeperStore, AUserThatLogsInOwnsItsZnodesAndOthersAreDenied) {
     settings_.user = "locker";
     settings_.password = "s3cret-word";
     settings_.who = access::creator;
@@ -195,7 +195,7 @@ TEST_F(ZookeeperStore, AStoreThatGoesAwayLeavesItsLeasesToTheirTime) {
 
 // Goal: a holder whose process hangs while its session lives does not keep its key for ever.
 // Method: an ephemeral znode made by hand, which nobody renews or deletes.
-TEST_F(ZookeeperStore, ALeaseThatNobodyRenewsIsTakenOverThoughItsSessionLives) {
+TEST_F(ZookeeperStore, ALeaseThatIsNotRenewedIsTakenOverThoughItsSessionLives) {
     auto mine = open(settings_);
     EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
     bare_tree hung{server_->port()};
@@ -300,8 +300,8 @@ TEST_F(ZookeeperStore, ThousandsOfKeysComeInPages) {
 }
 
 // Goal: a client that has written nothing yet shows what is left rightly. Method: it lists a key
-// that lingers.
-TEST_F(ZookeeperStore, AFreshClientListsWhatIsLeftOfALinger) {
+// in cooldown.
+TEST_F(ZookeeperStore, AFreshClientListsWhatIsLeftOfACooldown) {
     auto mine = open(settings_);
     const auto token = mine.granted(fresh_claim("key", 30s));
     release_options hold;
@@ -342,7 +342,7 @@ TEST_F(ZookeeperStore, AnAnswerLostMidRequestIsAnUnknownOutcomeThatTheSameClaimR
 
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
-TEST_F(ZookeeperStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+TEST_F(ZookeeperStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     tcp_proxy proxy{server_->port()};
     auto far = settings_;
     far.servers.front().port = proxy.port();

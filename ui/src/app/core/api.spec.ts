@@ -84,7 +84,7 @@ describe('the client of the API', () => {
     expect(api.turnedAway()).toBe(1);
   });
 
-  it('does not count what was asked for before somebody signed in anew', async () => {
+  it('does not count what was asked for before a new sign-in', async () => {
     const api = new Api();
     api.csrf = 'before';
     next = async () => ((api.csrf = 'after'), answer(401, { detail: 'nobody' }));

@@ -75,7 +75,7 @@ describe('live changes', () => {
     return page;
   };
 
-  it('ask for the topics that somebody wants, and for the overview always', async () => {
+  it('ask for the topics that are wanted, and for the overview always', async () => {
     await open();
     expect(Stream.newest.url).toBe('/api/v1/events?topics=locks,overview');
   });
@@ -173,7 +173,7 @@ describe('live changes', () => {
     expect(Stream.all.length).toBe(2);
   });
 
-  it('read the list again after a while when that failed, until nobody looks any more', async () => {
+  it('read the list again after a while when that failed, until no page looks any more', async () => {
     subscription = { topics: ['locks'], refresh: async () => (reads++, '') };
     const page = await open();
     Stream.newest.say('hello', {});
@@ -186,7 +186,7 @@ describe('live changes', () => {
     expect(reads).toBe(2);
   });
 
-  it('are replaced by reading again and again where the server refuses them', async () => {
+  it('are replaced by reading again and again where the server rejects them', async () => {
     await open();
     for (let attempt = 0; attempt < 4; attempt += 1) {
       Stream.newest.fail();
@@ -209,7 +209,7 @@ describe('live changes', () => {
     expect(TestBed.inject(Live).stale()).toBe(true);
   });
 
-  it('go on with the topics that are left when a page goes', async () => {
+  it('continue with the topics that are left when a page goes', async () => {
     const page = await open();
     Stream.newest.say('hello', {});
     page.destroy();

@@ -93,7 +93,7 @@ describe('a session while its page is open', () => {
     expect(localStorage.getItem('pawl.session')).toBe('second');
   });
 
-  it('goes on in an open window where the browser was told to forget', async () => {
+  it('continues in an open window where the browser was told to forget', async () => {
     serves('first');
     localStorage.clear();
     await minutes(6);
@@ -160,7 +160,7 @@ describe('a session while its page is open', () => {
     expect(localStorage.getItem('pawl.session')).toBe('third');
   });
 
-  it('becomes that of whoever has signed in in another window', async () => {
+  it('becomes that of the user who has signed in in another window', async () => {
     api.session.mockResolvedValue({ ...who('second'), name: 'bob', role: 'viewer' });
     await minutes(6);
     expect(api.csrf).toBe('second');

@@ -51,7 +51,7 @@ describe('points in time', () => {
   it('are told by how far away they are', () => {
     expect([500, 5_000, -65_000].map((away) => relativeText(1e12 + away, 1e12))).toEqual(['now', 'in 5 s', '1 min 5 s ago']);
   });
-  it('that are none are a dash, and a zone that nobody knows is said to be shown in UTC', () => {
+  it('that are none are a dash, and an unknown zone is said to be shown in UTC', () => {
     expect(absoluteText('yesterday')).toBe('–');
     expect(zoneText('Mars/Olympus')).toBe('Mars/Olympus (shown in UTC)');
     expect(absoluteText('2026-11-22T00:00:00Z', 'Mars/Olympus')).toBe('2026-11-22 00:00:00');

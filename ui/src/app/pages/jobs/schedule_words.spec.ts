@@ -166,7 +166,7 @@ function occurrenceAfter(day: Calendar, times: number[], from: number): number |
 const CONTRADICTED = new Set(['robfig-v3-0043', 'fugit-2585', 'php-cron-2497', 'cronos-0635']);
 
 describe('schedule words', () => {
-  it('say when a schedule fires, as somebody who only reads them would expect', () => {
+  it('say when a schedule fires, as a user who only reads them would expect', () => {
     // In UTC only: elsewhere set clocks move occurrences, which is not the sentence's business.
     const told = cases.filter((one) => one.zone === 'UTC' && !CONTRADICTED.has(one.id) && !/^@every\s/i.test(one.expr));
     let held = 0;

@@ -30,7 +30,7 @@ describe('a run in words', () => {
     expect(titleOf(mark('a', 10, { status: 'timed_out', attempt: 2 }), 0)).toMatch(/^timed out, .*, 5\.0 s on node-a, attempt 2$/);
   });
 
-  it('counts on while it goes on, and never below nothing', () => {
+  it('counts on while it is active, and never below nothing', () => {
     expect(tookMs({ started_at: at(10), completed_at: null }, 12_000)).toBe(2_000);
     expect(tookMs({ started_at: at(10), completed_at: null }, 9_000)).toBe(0);
   });
@@ -44,7 +44,7 @@ describe('the record of a job', () => {
   const run = (status: Run['status'], seconds: number): Run =>
     ({ status, started_at: at(0), completed_at: status === 'started' ? null : at(seconds) }) as Run;
 
-  it('counts what has ended, not what was skipped or goes on', () => {
+  it('counts what has ended, not what was skipped or is active', () => {
     const runs = [run('completed', 4), run('failed', 60), run('completed', 6), run('skipped', 0), run('started', 0)];
     expect(recordOf(runs)).toBe('2 of the last 3 completed. Median 6.0 s, max 1 min.');
   });

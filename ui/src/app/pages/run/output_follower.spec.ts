@@ -47,7 +47,7 @@ describe('following output', () => {
     expect(follower.state()).toBe('following');
   });
 
-  it('is taken up over a new connection when told to, and shows nothing twice', () => {
+  it('is resumed over a new connection when told to, and shows nothing twice', () => {
     streams[0].onopen?.();
     streams[0].say('output', { offset: 0, text: 'one\n' });
     follower.again();

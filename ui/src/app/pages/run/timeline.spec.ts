@@ -34,7 +34,7 @@ describe('the timeline of a run', () => {
     expect(spanOf(attempts, 0)).toEqual({ from: Date.parse(at(0)), to: Date.parse(at(30)) });
   });
 
-  it('ends an attempt that nobody ended when the next takes over', () => {
+  it('ends an attempt without an end when the next takes over', () => {
     const attempts = attemptsOf(run(), [event(0, 'begun'), event(9, 'resumed', { node: 'node-b', fence_token: 8, attempt: 2 })]);
     expect(attempts[0]).toMatchObject({ to: Date.parse(at(9)), end: 'taken over' });
     expect(attempts[1]).toMatchObject({ to: null, end: '', takenFrom: 'node-a' });
