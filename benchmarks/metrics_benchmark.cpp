@@ -82,7 +82,7 @@ void benchmark_page() {
     metrics::live_values now;
     for (int i = 0; i < jobs; ++i) {
         names.push_back("a-job-with-a-name-" + std::to_string(i));
-        now.next_firings.emplace_back(names.back(), 1'795'000'000'000 + i);
+        now.next_occurrences.emplace_back(names.back(), 1'795'000'000'000 + i);
     }
     all.keep_jobs(names);
     const auto page_row = [&](const std::string& which) {

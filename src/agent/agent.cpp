@@ -201,7 +201,7 @@ condition agent::look() const {
     seen.running = dispatcher_->running();
     for (const auto& job : configured_.jobs)
         if (const auto next = dispatcher_->next_occurrence(job.name))
-            seen.next_firings.emplace_back(
+            seen.next_occurrences.emplace_back(
                 job.name, std::chrono::floor<millis>(*next).time_since_epoch().count());
     return seen;
 }

@@ -46,7 +46,7 @@ struct condition {
     std::size_t running = 0;
     std::size_t running_max = 0;
     std::size_t jobs = 0;
-    std::vector<std::pair<std::string, std::int64_t>> next_firings{};  // Unix milliseconds
+    std::vector<std::pair<std::string, std::int64_t>> next_occurrences{};  // Unix milliseconds
 };
 
 // On the loop of its core only. All parts outlive it.

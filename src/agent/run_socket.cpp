@@ -43,8 +43,8 @@ struct visit {
     std::string text;
 };
 
-json::object refused(std::string detail) {
-    return {{"answer", "refused"}, {"detail", std::move(detail)}};
+json::object rejected(std::string detail) {
+    return {{"answer", "rejected"}, {"detail", std::move(detail)}};
 }
 
 json::object failed(errc code, std::string_view detail) {
@@ -214,15 +214,15 @@ awaitable<json::object> run_socket::state::answer(std::shared_ptr<state> self, j
                                                   std::string text) {
     const auto& who = self->who;
     if (text_of(asked, "run") != who.id || number_of(asked, "fence_token") != number(who.token))
-        co_return refused("this socket belongs to run " + who.id + " under token " +
-                          std::to_string(number(who.token)));
+        co_return rejected("this socket belongs to run " + who.id + " under token " +
+                           std::to_string(number(who.token)));
     const auto verb = text_of(asked, "verb");
     if (verb == "checkpoint") {
         auto saving = save(self, std::move(text));
         json::object told = co_await std::move(saving);
         co_return told;
     }
-    if (verb != "fence") co_return refused("no such verb; expected checkpoint or fence");
+    if (verb != "fence") co_return rejected("no such verb; expected checkpoint or fence");
     auto checking = check(self, std::move(asked));
     json::object told = co_await std::move(checking);
     co_return told;
@@ -230,7 +230,7 @@ awaitable<json::object> run_socket::state::answer(std::shared_ptr<state> self, j
 
 awaitable<json::object> run_socket::state::save(std::shared_ptr<state> self, std::string text) {
     if (!self->verbs.save_checkpoint)
-        co_return refused("no journal keeps this run, so nothing can be saved");
+        co_return rejected("no journal keeps this run, so nothing can be saved");
     // The next command finds it in PAWL_CHECKPOINT, which would end there.
     if (const auto nul = text.find('\0'); nul != std::string::npos)
         co_return failed(errc::rejected, "invalid checkpoint: NUL at byte " +
@@ -244,13 +244,13 @@ awaitable<json::object> run_socket::state::save(std::shared_ptr<state> self, std
 
 awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, json::object asked) {
     auto resource = text_of(asked, "resource");
-    if (auto bad = base::key_fault(resource)) co_return refused("resource: " + *bad);
+    if (auto bad = base::key_fault(resource)) co_return rejected("resource: " + *bad);
     const fence_token token{number_of(asked, "token")};
-    if (number(token) == 0) co_return refused("a fence is checked with a token");
+    if (number(token) == 0) co_return rejected("a fence is checked with a token");
     if (token > self->who.token)
-        co_return refused("token " + std::to_string(number(token)) +
-                          " is newer than the run's own, " +
-                          std::to_string(number(self->who.token)));
+        co_return rejected("token " + std::to_string(number(token)) +
+                           " is newer than the run's own, " +
+                           std::to_string(number(self->who.token)));
     const auto rule =
         is_set(asked, "once") ? fence_rule::reject_not_newer : fence_rule::reject_older;
     auto checking = self->verbs.check_fence(std::move(resource), token, rule);

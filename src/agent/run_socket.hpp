@@ -35,8 +35,8 @@ struct run_verbs {
 //     → {"answer": "saved" | "stale"}
 //   {"verb": "fence", "run": ID, "fence_token": N, "resource": NAME, "token": N, "once": BOOL}
 //     → {"answer": "judged", "accepted": BOOL, "newest": N, "never_issued": BOOL}
-// or, to both, {"answer": "refused", "detail": …} and {"answer": "failed", "error": …, "detail": …}
-// with the name of an errc.
+// or, to both, {"answer": "rejected", "detail": …} and {"answer": "failed", "error": …, "detail":
+// …} with the name of an errc.
 constexpr std::size_t run_request_bytes_max = std::size_t{8} * 1024;  // of the line
 constexpr std::size_t run_connections_max = 16;  // at the same time; the others wait
 constexpr millis run_request_wait_max{10'000};   // from the connection to the last byte

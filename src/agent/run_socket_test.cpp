@@ -40,7 +40,7 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
     EXPECT_EQ(said(text), "{\"answer\":\"stale\"}\n\n");
     const auto other = said(R"({"verb": "checkpoint", "run": "8c5e0b6e-run", "fence_token": 41})"
                             "\n");
-    EXPECT_THAT(other, HasSubstr("\"refused\""));
+    EXPECT_THAT(other, HasSubstr("\"rejected\""));
     EXPECT_EQ(saved.size(), 2u);
 }
 
@@ -85,7 +85,7 @@ TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     EXPECT_EQ(said("7"),
               "{\"answer\":\"judged\",\"accepted\":true,\"newest\":7,\"never_issued\":false}\n\n");
     EXPECT_THAT(said("43"), HasSubstr("newer than the run's own"));
-    EXPECT_THAT(said("-1"), HasSubstr("\"refused\""));
+    EXPECT_THAT(said("-1"), HasSubstr("\"rejected\""));
     EXPECT_THAT(checked, testing::ElementsAre(42u, 7u));
 }
 
@@ -128,7 +128,7 @@ TEST(RunSocket, AResourceThatNoKeyMayBeIsRejected) {
     const std::string escape = R"(\u001b[31m)", nul = R"(a\u0000b)", turned = R"(a\u202eb)";
     for (const auto& bad : {std::string{}, escape, nul, turned, std::string(600, 'x')}) {
         const auto answer = trial.said(bad);
-        EXPECT_THAT(answer, HasSubstr("\"refused\"")) << bad;
+        EXPECT_THAT(answer, HasSubstr("\"rejected\"")) << bad;
         EXPECT_THAT(answer, HasSubstr("resource: ")) << bad;
     }
     EXPECT_THAT(trial.checked, testing::IsEmpty());

@@ -37,7 +37,7 @@ public:
         state.running = answer->seen->running;
         state.running_max = answer->seen->running_max;
         state.jobs = answer->seen->jobs;
-        state.next_firings = std::move(answer->seen->next_firings);
+        state.next_occurrences = std::move(answer->seen->next_occurrences);
         co_return state;
     }
 

@@ -88,7 +88,7 @@ void look_at_servers(const attention_facts& seen, std::vector<attention>& all) {
                        "/doctor", "store-down"});
     if (!seen.knows_pauses)
         all.push_back(
-            {severity::fail, "board_unread", seen.node,
+            {severity::fail, "control_state_unread", seen.node,
              shown(seen.node) +
                  " starts no scheduled run: since it started, its journal has not told "
                  "which jobs are paused. Once it has, the runs that are due start, within "
@@ -105,10 +105,10 @@ void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
         if (one.age <= schedule::node_silence_max) live.insert(one.name);
     }
     if (live.empty() && !seen.jobs.empty())
-        all.push_back({severity::fail, "node_silent", "all agents",
+        all.push_back({severity::fail, "node_unresponsive", "all agents",
                        "no agent is live, so no scheduled run starts: start one", "/nodes",
-                       "silent-nodes"});
-    kind_list silent{all, "node_silent", "silent-nodes", "/nodes"};
+                       "unresponsive-nodes"});
+    kind_list unresponsive{all, "node_unresponsive", "unresponsive-nodes", "/nodes"};
     // Those that are left have to carry the work of all, and may go for the same reason.
     const auto level = 2 * live.size() < lately.size() ? severity::fail : severity::warn;
     for (const auto& one : seen.nodes) {
@@ -116,12 +116,13 @@ void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
         const auto runs = one.running > 0 ? ", with " + std::to_string(one.running) +
                                                 (one.running == 1 ? " run" : " runs") + " then"
                                           : std::string{};
-        silent.add(level, one.name,
-                   shown(one.name) + " has been unresponsive since " + when(one.last_seen) + runs +
-                       ". Its leases expire by themselves; start it again, or see why it stopped",
-                   "/nodes");
+        unresponsive.add(
+            level, one.name,
+            shown(one.name) + " has been unresponsive since " + when(one.last_seen) + runs +
+                ". Its leases expire by themselves; start it again, or see why it stopped",
+            "/nodes");
     }
-    silent.close("agents are unresponsive");
+    unresponsive.close("agents are unresponsive");
 }
 
 // -- jobs
@@ -208,7 +209,7 @@ void look_at_failures(const attention_facts& seen, std::vector<attention>& all) 
 // -- runs
 
 void look_at_runs(const attention_facts& seen, std::vector<attention>& all) {
-    kind_list stale{all, "run_stale", "silent-nodes", "/runs?status=started"};
+    kind_list stale{all, "run_stale", "unresponsive-nodes", "/runs?status=started"};
     for (const auto& run : seen.stale)
         stale.add(severity::warn, run.id,
                   "a run of " + shown(run.job) + " on " + shown(run.node) +
@@ -313,7 +314,7 @@ void look_at_counts(const attention_facts& seen, std::vector<attention>& all) {
                            (seen.stale_writes == 1 ? " stale write was" : " stale writes were") +
                            " rejected on this node within the last hour: a client wrote after its "
                            "lease expired, and the fence rejected the write",
-                       "/audit", "stale-writes-refused"});
+                       "/audit", "stale-writes-rejected"});
 }
 
 }  // namespace

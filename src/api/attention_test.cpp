@@ -78,7 +78,7 @@ TEST(Attention, WithoutAnyAgentAliveNothingFires) {
     job_entry entry;
     entry.name = "report";
     seen.jobs.push_back({&entry, nullptr, {}});
-    const auto all = of_kind(seen, "node_silent");
+    const auto all = of_kind(seen, "node_unresponsive");
     ASSERT_THAT(all, SizeIs(2));
     EXPECT_EQ(all[0].level, attention::severity::fail);
     EXPECT_THAT(all[1].text, HasSubstr("node-a has been unresponsive since 2026-11-21T23:59:00Z"));
@@ -89,7 +89,7 @@ TEST(Attention, ANodeThatHasNotReadTheControlControlStateIsCritical) {
     auto seen = quiet();
     seen.node = "node-a";
     seen.knows_pauses = false;
-    const auto all = of_kind(seen, "board_unread");
+    const auto all = of_kind(seen, "control_state_unread");
     ASSERT_THAT(all, SizeIs(1));
     EXPECT_EQ(all.front().level, attention::severity::fail);
     EXPECT_EQ(all.front().subject, "node-a");
@@ -183,13 +183,13 @@ TEST(Attention, WhereMostNodesAreUnresponsiveItIsCritical) {
         seen.nodes.push_back(other);
     }
     seen.nodes[1].age = 60s;
-    ASSERT_EQ(of_kind(seen, "node_silent").size(), 1u);
-    EXPECT_EQ(of_kind(seen, "node_silent")[0].level, attention::severity::warn);
+    ASSERT_EQ(of_kind(seen, "node_unresponsive").size(), 1u);
+    EXPECT_EQ(of_kind(seen, "node_unresponsive")[0].level, attention::severity::warn);
     seen.nodes[2].age = 60s;
-    for (const auto& one : of_kind(seen, "node_silent"))
+    for (const auto& one : of_kind(seen, "node_unresponsive"))
         EXPECT_EQ(one.level, attention::severity::fail) << one.subject;
     for (auto* one : {&seen.nodes[1], &seen.nodes[2]}) one->last_seen = now - 5 * hour;
-    for (const auto& one : of_kind(seen, "node_silent"))
+    for (const auto& one : of_kind(seen, "node_unresponsive"))
         EXPECT_EQ(one.level, attention::severity::warn) << one.subject;
 }
 

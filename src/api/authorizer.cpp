@@ -430,8 +430,8 @@ void authorizer::state::audit_refusal(const std::string& peer, const std::string
     refusals_told_.put(group, true, now);
     // A name that nobody has may be a password in the wrong field.
     const bool is_known = verifier_->find(name) != nullptr;
-    audit(is_known ? name : "unknown", "session.refused",
-          std::string{what} + " from " + peer + " was refused");
+    audit(is_known ? name : "unknown", "session.rejected",
+          std::string{what} + " from " + peer + " was rejected");
 }
 
 // ---- The outside

@@ -566,20 +566,20 @@ TEST_F(Authorizer, LogInsAndRejectionsAreAuditedWithoutTheirSecrets) {
     EXPECT_EQ(status_of(bearer(wrong), access::viewer), 401u);
     EXPECT_EQ(ask(log_in(fresh_token("anna"))).status, 401u);
     EXPECT_THAT(take(audited),
-                ElementsAre("vera session.refused a bearer token from 192.0.2.1 was refused"));
+                ElementsAre("vera session.rejected a bearer token from 192.0.2.1 was rejected"));
     auto elsewhere = log_in("hunter2");
     elsewhere.body = R"({"name":"hunter1","token":"hunter2"})";
     elsewhere.peer = "192.0.2.2";
     EXPECT_EQ(ask(elsewhere).status, 401u);
     EXPECT_THAT(take(audited),
-                ElementsAre("unknown session.refused a log-in from 192.0.2.2 was refused"));
+                ElementsAre("unknown session.rejected a log-in from 192.0.2.2 was rejected"));
 }
 
 TEST_F(Authorizer, ALinkThatIsRejectedIsAudited) {
     open({});
     ask(by_link("once=wrong"));
     EXPECT_THAT(take(audited),
-                ElementsAre("unknown session.refused a login link from 127.0.0.1 was refused"));
+                ElementsAre("unknown session.rejected a login link from 127.0.0.1 was rejected"));
     ask(by_link(fresh_link()));
     EXPECT_THAT(take(audited), ElementsAre("local session.open as admin, from 127.0.0.1"));
 }

@@ -34,7 +34,7 @@ struct node_state {
     std::size_t running = 0;
     std::size_t running_max = 0;
     std::size_t jobs = 0;
-    std::vector<std::pair<std::string, std::int64_t>> next_firings;  // Unix milliseconds
+    std::vector<std::pair<std::string, std::int64_t>> next_occurrences;  // Unix milliseconds
 };
 
 // Why the node takes no runs; empty when it does, as far as the node itself knows.

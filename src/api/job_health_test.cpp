@@ -459,7 +459,7 @@ TEST(JobHealth, ItSaysThatEverySlotOfEveryLiveAgentIsTaken) {
     other.running = 2;
     one.nodes.push_back(other);
     EXPECT_THAT(one.look().why, Not(HasSubstr("slot")));
-    // Those who are silent have none.
+    // Those that are unresponsive have none.
     one.nodes[1].age = 1h;
     EXPECT_THAT(one.look().why, StartsWith("every slot"));
 }

@@ -94,7 +94,7 @@ json::object detail_of(const job_reading& job, const health_inputs& now) {
     if (!now.pauses.contains(job.entry.name))
         for (const auto at : job.terms->occurrences_after(now.now, occurrences_shown))
             occurrences.emplace_back(documents::time_text(at));
-    document["next_firings"] = std::move(occurrences);
+    document["next_occurrences"] = std::move(occurrences);
     json::array runs;
     for (std::size_t i = 0; i < std::min(runs_of_one, job.runs.size()); ++i)
         runs.push_back(documents::json_of(job.runs[i]));

@@ -528,7 +528,7 @@ awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     audit_often(state->around, asked->who.name, "fence.check", resource,
                 shown_token + (answer->accepted ? ", accepted" : ", rejected"));
     if (answer->accepted) co_return http::response{204};
-    state->around->instruments->refused(resource);
+    state->around->instruments->rejected(resource);
     json::object more;
     more["newest"] = number(answer->newest);
     co_return problem(409,

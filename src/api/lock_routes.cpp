@@ -30,7 +30,7 @@ using boost::asio::awaitable;
 namespace json = boost::json;
 
 // The route of seed 004 takes a key alone; the audit wants to know why.
-constexpr std::string_view reason_of_seed = "released through /api/locks/release";
+constexpr std::string_view compat_reason = "released through /api/locks/release";
 // A forced release without an answer is asked for again, so often in all.
 constexpr int force_release_attempts = 2;
 // Of the started runs of one job: as many as it can have partitions.
@@ -316,11 +316,11 @@ awaitable<http::response> release_lock(shared_context around, shared_call asked)
     co_return co_await std::move(doing);
 }
 
-awaitable<http::response> release_of_seed(shared_context around, shared_call asked) {
+awaitable<http::response> release_compat(shared_context around, shared_call asked) {
     body_reader body{*asked->request, {"key", "reason"}};
     const auto key = body.required_text("key");
     forced_release what;
-    what.reason = body.text("reason").value_or(std::string{reason_of_seed});
+    what.reason = body.text("reason").value_or(std::string{compat_reason});
     if (body.fault()) co_return *body.fault();
     auto looking = lock_to_release(around, key, what.reason);
     auto seen = co_await std::move(looking);
@@ -396,7 +396,7 @@ routes lock_routes(shared_context around) {
         {"GET", "/api/v1/locks/{key*}", access::viewer, by(show_lock), cost::much},
         {"POST", "/api/v1/locks/release", access::admin, by(release_lock)},
         {"GET", "/api/locks/active", access::viewer, by(list_active), cost::much},
-        {"POST", "/api/locks/release", access::admin, by(release_of_seed)},
+        {"POST", "/api/locks/release", access::admin, by(release_compat)},
     };
 }
 

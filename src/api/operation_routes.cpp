@@ -55,7 +55,7 @@ awaitable<std::shared_ptr<const std::string>> look_whether_ready(shared_context 
 awaitable<metrics::live_values> collect(shared_context around, counter counted) {
     metrics::live_values values;
     auto looking = around->node->look(health_timeout);
-    if (auto seen = co_await std::move(looking)) values.next_firings = seen->next_firings;
+    if (auto seen = co_await std::move(looking)) values.next_occurrences = seen->next_occurrences;
     if (around->records) {
         auto listing = around->records->list_nodes();
         const auto nodes = co_await std::move(listing);
@@ -76,7 +76,7 @@ awaitable<metrics::live_values> collect(shared_context around, counter counted) 
         const auto counts = counted();
         values.connections = counts.connections;
         values.accepted = counts.accepted;
-        values.refused = counts.refused;
+        values.rejected = counts.rejected;
         values.malformed = counts.malformed;
         values.timed_out = counts.timed_out;
     }

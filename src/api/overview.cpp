@@ -344,7 +344,7 @@ awaitable<void> look_at_node(shared_glance all) {
     if (!seen) co_return;
     all->unready = unready(*seen);
     all->knows_pauses = seen->knows_pauses;
-    all->occurrences = std::move(seen->next_firings);
+    all->occurrences = std::move(seen->next_occurrences);
     std::sort(all->occurrences.begin(), all->occurrences.end(), [](const auto& a, const auto& b) {
         return std::tie(a.second, a.first) < std::tie(b.second, b.first);
     });
@@ -363,7 +363,7 @@ json::object json_of(const metrics::sample& one) {
     made["renewed"] = one.renewed;
     made["renew_failed"] = one.renew_failed;
     made["lost"] = one.lost;
-    made["refused"] = one.refused;
+    made["rejected"] = one.rejected;
     made["forced"] = one.forced;
     made["retries"] = one.retries;
     made["fail_open"] = one.fail_open;
@@ -398,14 +398,14 @@ std::vector<run_record> orphans_of(const health_inputs& now) {
 }
 
 json::object counts_of(const glance& all, std::size_t active, std::size_t orphans) {
-    std::size_t triggers = 0, silent = 0;
+    std::size_t triggers = 0, unresponsive = 0;
     const auto in_state = [&](job_state state) {
         return std::count_if(all.jobs.begin(), all.jobs.end(),
                              [=](const job_reading& one) { return one.how.state == state; });
     };
     for (const auto& [job, asked] : all.now->triggers) triggers += asked.size();
     for (const auto& one : all.now->nodes)
-        if (one.age > schedule::node_silence_max) ++silent;
+        if (one.age > schedule::node_silence_max) ++unresponsive;
     json::object made;
     made["locks_held"] = all.held;
     made["locks_in_cooldown"] = all.in_cooldown;
@@ -415,8 +415,8 @@ json::object counts_of(const glance& all, std::size_t active, std::size_t orphan
     made["jobs_late"] = in_state(job_state::late);
     made["jobs_blocked"] = in_state(job_state::blocked);
     made["jobs_failing"] = in_state(job_state::failing);
-    made["nodes_live"] = all.now->nodes.size() - silent;
-    made["nodes_silent"] = silent;
+    made["nodes_live"] = all.now->nodes.size() - unresponsive;
+    made["nodes_unresponsive"] = unresponsive;
     made["runs_active"] = active;
     made["triggers"] = triggers;
     made["orphans"] = orphans;
@@ -451,7 +451,7 @@ json::array attention_in(const glance& all, const std::vector<run_record>& activ
     for (const auto& one : samples) {
         if (facts.now - one.at > attention_back.count()) continue;
         facts.leases_lost += one.lost;
-        facts.stale_writes += one.refused;
+        facts.stale_writes += one.rejected;
     }
     json::array made;
     for (const auto& one : attention_of(facts)) made.push_back(json_of(one));
@@ -479,7 +479,7 @@ json::object document_of(const glance& all) {
     json::array occurrences;
     for (const auto& [job, at] : all.occurrences)
         occurrences.push_back(json::object{{"job", job}, {"at", documents::time_text(at)}});
-    made["next_firings"] = std::move(occurrences);
+    made["next_occurrences"] = std::move(occurrences);
     json::array runs;
     for (std::size_t i = 0; i < std::min(active_shown, active.size()); ++i)
         runs.push_back(documents::json_of(active[i]));

@@ -54,7 +54,7 @@ http::response problem_of(const failure& why) {
 
 http::response problem_of_page(const failure& why, std::string_view after) {
     if (after.empty() || why.code != errc::rejected) return problem_of(why);
-    return problem(400, "after: " + why.detail + "; hand back the next of the page before");
+    return problem(400, "after: " + why.detail + "; expected `next` of the previous page");
 }
 
 http::response too_many(std::string_view detail, std::chrono::seconds retry) {

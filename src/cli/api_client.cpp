@@ -267,7 +267,7 @@ json::object document_of(const json::value& from) {
     if (const auto* last = read.find("last_run")) taken(documents::run_of(*last));
     auto made = from.as_object();
     for (const std::string_view extra :
-         {"recent", "next_firings", "runs", "partition_states", "fence_token", "as_of"})
+         {"recent", "next_occurrences", "runs", "partition_states", "fence_token", "as_of"})
         if (const auto found = made.find(extra); found != made.end()) made.stable_erase(found);
     return made;
 }
@@ -330,7 +330,7 @@ json::object api_client::dry_run(const run_request& what) {
 }
 
 std::vector<std::string> ids_in(const json::value& document) {
-    documents::member_reader read{document, "what was asked for"};
+    documents::member_reader read{document, "the response"};
     std::vector<std::string> ids;
     for (const auto& one : read.list("ids"))
         // A server that only says that it is an agent may send anything.

@@ -254,8 +254,8 @@ private:
         } else if (now.what == "ended") {
             open_.erase(now.token);
             print_line(who.process.name(), now.occurrence, now.token, "ran");
-        } else if (now.what == "refused") {
-            ++stale_refused_;
+        } else if (now.what == "rejected") {
+            ++stale_rejected_;
             open_.erase(now.token);
             wake_the_rest(now);
             print_line(
@@ -398,7 +398,7 @@ private:
             fault(std::to_string(occurrences - runs_.size()) + " occurrences never ran");
         if (play_.now != drama::act::over)
             fault("the freeze and the kill did not both come to pass");
-        if (stale_refused_ == 0) fault("no stale write was attempted and rejected");
+        if (stale_rejected_ == 0) fault("no stale write was attempted and rejected");
         const auto late = [](const auto& takeover) {
             return takeover ? seconds(*takeover) : std::string{"-"};
         };
@@ -409,10 +409,9 @@ private:
                 return takeover ? std::chrono::floor<millis>(*takeover).count() : -1;
             };
             report_ = boost::json::object{{"occurrences", occurrences},
-                                          {"firings", occurrences},
                                           {"runs", began_},
                                           {"duplicates", duplicates},
-                                          {"stale_writes_refused", stale_refused_},
+                                          {"stale_writes_rejected", stale_rejected_},
                                           {"writes", writes},
                                           {"journal_rows", rows},
                                           {"takeover_after_freeze_ms", ms(play_.after_freeze)},
@@ -426,7 +425,7 @@ private:
                          {"runs in the journal", std::to_string(rows)},
                          {"duplicates", std::to_string(duplicates)},
                          {"writes accepted, tokens never falling", std::to_string(writes)},
-                         {"stale writes rejected", std::to_string(stale_refused_)},
+                         {"stale writes rejected", std::to_string(stale_rejected_)},
                          {"takeover after the freeze", late(play_.after_freeze)},
                          {"takeover after the kill", late(play_.after_kill)}});
             for (const auto& one : faults_)
@@ -451,7 +450,7 @@ private:
     std::map<std::int64_t, std::set<std::uint64_t>> runs_;
     std::set<std::uint64_t> open_;  // tokens of runs that have begun and not ended
     std::size_t began_ = 0;
-    std::size_t stale_refused_ = 0;
+    std::size_t stale_rejected_ = 0;
     std::vector<std::string> faults_;
     boost::json::object report_;  // of --json
 };

@@ -46,7 +46,7 @@ run_environment look_around() {
     return here;
 }
 
-// The guarded resource: a file that keeps the newest token in its first 20 bytes, and refuses older
+// The guarded resource: a file that keeps the newest token in its first 20 bytes, and rejects older
 // ones. Check and write are one step, under the file's lock.
 class ledger {
 public:
@@ -112,7 +112,7 @@ private:
 }  // namespace
 
 // It does not look whether its lease still stands, as one that is frozen between its look and its
-// write could not: that the ledger refuses it is the point.
+// write could not: that the ledger rejects it is the point.
 status run_demo_work(const demo_work_options& what) {
     const auto here = look_around();
     const herald news{what.events};
@@ -122,7 +122,7 @@ status run_demo_work(const demo_work_options& what) {
         time::pause_until(lease_clock::now() + pause_between_writes);
         const auto newest = book.write(here);
         if (newest != 0) {
-            news.tell("refused", here, newest);
+            news.tell("rejected", here, newest);
             return status::refused;
         }
         news.tell("wrote", here);

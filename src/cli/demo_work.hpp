@@ -1,4 +1,4 @@
-// The job of the demonstration: it writes to a ledger that refuses stale tokens.
+// The job of the demonstration: it writes to a ledger that rejects stale tokens.
 #pragma once
 
 #include "cli/status.hpp"
@@ -19,7 +19,7 @@ struct demo_work_options {
 
 // A command like any other: what it knows of its run stands in its environment. Tells through the
 // pipe what happens, a line each: WHAT SCHEDULED TOKEN NEWEST NODE PID GUARD, where WHAT is began,
-// wrote, refused or ended.
+// wrote, rejected or ended.
 status run_demo_work(const demo_work_options& what);
 
 }  // namespace pawl::cli

@@ -1,5 +1,5 @@
 // pawl drill pause | crash | all: a holder is frozen past its lease, or killed; another takes over;
-// the late write of the first must be refused. Prints what an auditor can file.
+// the late write of the first must be rejected. Prints what an auditor can file.
 #include "assembly/engines.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
@@ -190,7 +190,7 @@ private:
             add("woke the holder");
             holder.signal(SIGCONT);
             await_until(holder, "a late write", [&] {
-                return count(holder, "refused") > 0 || count(holder, "wrote") > before;
+                return count(holder, "rejected") > 0 || count(holder, "wrote") > before;
             });
             require(count(holder, "wrote") == before,
                     "the woken holder's late write was rejected by " + fenced_by_);
@@ -230,7 +230,8 @@ std::string sentence_of(const drill_event& one) {
     if (one.what == "valid_until") return "lease validity ends";
     if (one.what == "wrote") return "write accepted";
     if (one.what == "had_written") return "write from before the fault accepted";
-    if (one.what == "refused") return "write rejected, highest token " + std::to_string(one.newest);
+    if (one.what == "rejected")
+        return "write rejected, highest token " + std::to_string(one.newest);
     if (one.what == "noticed") return "notices the lost lease";
     if (one.what == "released") return "releases the lock";
     return one.what;

@@ -21,8 +21,8 @@ struct drill_worker_options {
 
 // Tells on stdout what happens, a line each, times in nanoseconds on the lease clock:
 // `waiting`, `granted TOKEN AT`, `valid_until TOKEN AT`, `writing TOKEN AT` before a write
-// begins, `wrote TOKEN AT` or `refused TOKEN AT NEWEST` after it, `noticed TOKEN AT`, `released
-// TOKEN AT`, `busy`. Ends after a write that was refused, or with SIGTERM, which makes it release
+// begins, `wrote TOKEN AT` or `rejected TOKEN AT NEWEST` after it, `noticed TOKEN AT`, `released
+// TOKEN AT`, `busy`. Ends after a write that was rejected, or with SIGTERM, which makes it release
 // first.
 status run_drill_worker(const drill_worker_options& what);
 

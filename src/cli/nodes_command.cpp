@@ -23,11 +23,6 @@ std::string version_of(const node_entry& node) {
     return time::split_zones(schedule::split_jobs(node.version).version).version;
 }
 
-std::string_view word_of_state(const node_entry& node) {
-    const auto state = state_of(node);
-    return state == "silent" ? "unresponsive" : state;
-}
-
 status list_nodes(const globals& options) {
     const auto asked = open_client(options);
     const auto nodes = asked->list_nodes();
@@ -40,7 +35,7 @@ status list_nodes(const globals& options) {
     std::vector<std::vector<std::string>> rows{
         {"NAME", "STATE", "LAST SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
     for (const auto& one : nodes)
-        rows.push_back({base::printable(one.name), std::string{word_of_state(one)},
+        rows.push_back({base::printable(one.name), std::string{state_of(one)},
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
                         std::to_string(one.jobs), local_time(one.started_at),

@@ -92,7 +92,7 @@ json::object run_client::ask(json::object wanted, const std::string& text) const
     auto& fields = told.as_object();
     const auto kind = text_in(fields, "answer");
     const auto detail = base::printable(text_in(fields, "detail"));
-    if (kind == "refused") throw exit_error{status::refused, detail};
+    if (kind == "rejected") throw exit_error{status::refused, detail};
     if (kind == "failed") throw store_error{{code_named(text_in(fields, "error")), detail}};
     return std::move(fields);
 }

@@ -19,7 +19,7 @@ public:
     // Nothing outside a run, and where a store, a journal or an agent was named by hand.
     static std::optional<run_client> inside_run(const globals& options);
 
-    // Each throws exit_error where the socket refuses or does not answer, and store_error where
+    // Each throws exit_error where the socket rejects or does not answer, and store_error where
     // the store does not.
     // False: this run is over, or another node's.
     bool save_checkpoint(const std::string& text) const;

@@ -293,7 +293,7 @@ void add_runs(context& all) {
     ls->add_option("--status", listing->state, "filter by status, such as running or failed")
         ->type_name("S");
     ls->add_option("--node", listing->node, "filter by node")->type_name("NAME");
-    ls->add_option("--after", listing->after, "page cursor: the `next` of the page before")
+    ls->add_option("--after", listing->after, "page cursor: `next` of the previous page")
         ->type_name("CURSOR");
     ls->add_option("--limit", listing->limit, "maximum results")
         ->check(number_within(1, list_limit_max))

@@ -267,7 +267,7 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
          "f:4:1: hold_until_expiry keeps a lease after its run, so a slot"},
         {"lease = false\nslots = 2", "f:4:1: lease = false runs the job on each node by itself"},
         {"partitions = 3\nslots = 2",
-         "f:5:1: slots bounds how many runs go on at a time, and partitions splits each run"},
+         "f:5:1: slots limits concurrent runs, and partitions splits each run"},
         {"slots = 257", "f:4:9: slots is 257; give 1 to 256"},
         {"slots = 0", "f:4:9: slots is 0; give 1 to 256"},
         {"lease = \"no\"", "f:4:9: lease is a text; write true or false"},

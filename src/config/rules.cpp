@@ -70,9 +70,10 @@ void check_lease(const job_settings& job, const job_origins& where, findings& fo
                         "hold_until_expiry keeps a lease after its run, so a slot would be taken "
                         "that nothing runs in; drop hold_until_expiry, or slots");
     if (job.slots > 1 && job.partitions > 1)
-        found.add_fault(where.of("slots"),
-                        "slots bounds how many runs go on at a time, and partitions splits each "
-                        "run into several; drop one of the two");
+        found.add_fault(
+            where.of("slots"),
+            "slots limits concurrent runs, and partitions splits each run into several; "
+            "drop one of the two");
 }
 
 void warn_of_job(const job_settings& job, const job_origins& where, findings& found) {

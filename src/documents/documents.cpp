@@ -131,7 +131,7 @@ run_callers callers_of(const std::vector<run_event>& history) {
 }
 
 std::string_view state_of(const node_entry& node) {
-    if (node.age > schedule::node_silence_max) return "silent";
+    if (node.age > schedule::node_silence_max) return "unresponsive";
     return node.draining ? "draining" : "live";
 }
 

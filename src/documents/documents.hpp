@@ -40,7 +40,7 @@ boost::json::object json_of(const audit_entry& entry);
 boost::json::value json_of(const job_pause* pause);  // null when there is none
 boost::json::value json_of(const base::argument_rule& rule);
 
-// live, draining or silent.
+// live, draining or unresponsive.
 std::string_view state_of(const node_entry& node);
 // Agents that are alive, by name, and the version of the time zones that each goes by.
 std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node_entry>& nodes);

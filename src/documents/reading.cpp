@@ -200,8 +200,8 @@ result<node_entry> node_of(const json::value& from, std::int64_t as_of) {
     node.draining = state == "draining";
     // Its state was judged by the journal's clock, which may differ a little from the agent's.
     node.age = millis{std::max<std::int64_t>(as_of - node.last_seen, 0)};
-    node.age = state == "silent" ? std::max(node.age, schedule::node_silence_max + millis{1})
-                                 : std::min<millis>(node.age, schedule::node_silence_max);
+    node.age = state == "unresponsive" ? std::max(node.age, schedule::node_silence_max + millis{1})
+                                       : std::min<millis>(node.age, schedule::node_silence_max);
     return checked(read, std::move(node));
 }
 

@@ -78,9 +78,9 @@ TEST(Reading, ANodeKeepsItsStateWhateverTheClocksSay) {
     live.version = "0.1.0+tzdata.2026a";
     node_entry draining = live;
     draining.draining = true;
-    node_entry silent = live;
-    silent.age = millis{60'000};
-    for (const auto& node : {live, draining, silent})
+    node_entry unresponsive = live;
+    unresponsive.age = millis{60'000};
+    for (const auto& node : {live, draining, unresponsive})
         for (const auto as_of : {noon - 60'000, noon, noon + 60'000}) {
             const auto read = node_of(json_of(node), as_of);
             ASSERT_TRUE(read.has_value()) << read.error().detail;

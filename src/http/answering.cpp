@@ -124,7 +124,7 @@ boost::asio::awaitable<bool> connection::hand_over(response& answered, const exc
     const held_body held{all_, shared, has_body ? bytes : 0};
     if (!held.fits()) {
         answered = all_->refuse(503, "the server has no room for another answer: try again");
-        ++all_->counts.refused;
+        ++all_->counts.rejected;
     }
     auto answering = answer(answered, about);
     co_return co_await std::move(answering);

@@ -59,7 +59,7 @@ void connections::welcome(tcp::socket socket, const tcp::endpoint& peer, bool to
     ++counts.accepted;
     auto purpose = connection::purpose::serve;
     if (!has_room_for(address_group(peer.address()))) {
-        ++counts.refused;
+        ++counts.rejected;
         // To be told it over TLS takes a handshake, which costs more than a connection.
         if (identity || turned_away_ >= turned_away_max) return;
         purpose = connection::purpose::turn_away;

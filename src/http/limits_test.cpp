@@ -158,7 +158,7 @@ TEST(Limits, TheLongestIdleConnectionMakesWay) {
     EXPECT_EQ(first.ask(get("/")).status, 200U);
     EXPECT_EQ(third.ask(get("/")).status, 200U);
     EXPECT_EQ(server.counts().connections, 3U);
-    EXPECT_EQ(server.counts().refused, 0U);
+    EXPECT_EQ(server.counts().rejected, 0U);
 }
 
 TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
@@ -174,7 +174,7 @@ TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
     EXPECT_EQ(got.status, 503U);
     EXPECT_TRUE(got.has("Connection: close"));
     EXPECT_TRUE(third.is_at_end());
-    EXPECT_EQ(server.counts().refused, 1U);
+    EXPECT_EQ(server.counts().rejected, 1U);
     EXPECT_EQ(server.counts().connections, 2U);
     server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(first.read_head().status, 204U);
@@ -192,7 +192,7 @@ TEST(Limits, ACrowdThatIsTurnedAwayDoesNotHoldDescriptors) {
     await_inside(server, blocker, 1);
     std::vector<raw_client> crowd;
     for (int i = 0; i < 100; ++i) crowd.emplace_back(port);
-    server.await_counts([](const server_counts& now) { return now.refused == 100; });
+    server.await_counts([](const server_counts& now) { return now.rejected == 100; });
     int told = 0;
     for (auto& one : crowd) told += one.read_head().status == 503U ? 1 : 0;
     EXPECT_EQ(told, 64);
@@ -313,7 +313,7 @@ TEST(Limits, AnswersThatAreNotTakenCountIntoWhatIsHeld) {
     EXPECT_THAT(refused.body, HasSubstr("no room for another answer"));
     EXPECT_FALSE(refused.has("Connection: close"));
     EXPECT_EQ(late.ask(get("/")).status, 200U);
-    EXPECT_EQ(world.served.counts().refused, 1U);
+    EXPECT_EQ(world.served.counts().rejected, 1U);
     // Whoever goes leaves room.
     slow.clear();
     world.served.await_counts([](const server_counts& now) { return now.connections == 2; });
@@ -424,7 +424,7 @@ TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
     EXPECT_EQ(too_many.read_head().status, 503U);
     server.on_loop<bool>([&] { return blocker.open(); });
     for (auto* one : {&answered, &next, &another}) EXPECT_EQ(one->read_head().status, 204U);
-    EXPECT_EQ(server.counts().refused, 1U);
+    EXPECT_EQ(server.counts().rejected, 1U);
 }
 
 TEST(Limits, AnAddressThatHasItsShareTakesItFromItself) {

@@ -48,7 +48,7 @@ struct tls_identity {
 struct server_counts {
     std::uint64_t connections = 0;  // open now
     std::uint64_t accepted = 0;
-    std::uint64_t refused = 0;   // for want of room
+    std::uint64_t rejected = 0;  // for want of room
     std::uint64_t requests = 0;  // answered
     std::uint64_t malformed = 0;
     std::uint64_t timed_out = 0;

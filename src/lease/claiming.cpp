@@ -91,7 +91,7 @@ void claiming::on_grant(grant what, instant now) {
     if (useless) {
         attempts_.unanswered = true;
         return finish(failure{errc::outcome_unknown,
-                              "the store granted the key too late for the grant to be trusted"});
+                              "the store granted the key too late for the lease to be valid"});
     }
     const bool repeated = std::exchange(attempts_.unanswered, false);
     finish(granted{std::move(what), sent, *attempts_.first_sent, repeated});

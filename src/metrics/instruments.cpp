@@ -67,7 +67,7 @@ std::vector<MetricFamily> families_of(const live_values& now) {
     all.push_back(instants_of("pawl_node_heartbeat_timestamp_seconds",
                               "Last heartbeat of a node, Unix time.", "node", now.node_heartbeats));
     all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
-                              "Next occurrence of a job, Unix time.", "job", now.next_firings));
+                              "Next occurrence of a job, Unix time.", "job", now.next_occurrences));
     auto head =
         single("pawl_audit_head", "Newest entry of the audit log: its sequence, and its hash.",
                MetricType::Gauge, static_cast<double>(now.audit_sequence));
@@ -77,8 +77,8 @@ std::vector<MetricFamily> families_of(const live_values& now) {
                          static_cast<double>(now.connections)));
     all.push_back(
         count("pawl_http_connections_accepted_total", "Accepted API connections.", now.accepted));
-    all.push_back(count("pawl_http_connections_refused_total",
-                        "Connections and requests rejected for lack of room.", now.refused));
+    all.push_back(count("pawl_http_connections_rejected_total",
+                        "Connections and requests rejected for lack of room.", now.rejected));
     all.push_back(count("pawl_http_malformed_total", "Requests that were malformed or too large.",
                         now.malformed));
     all.push_back(count("pawl_http_timed_out_total",
@@ -156,7 +156,7 @@ void instruments::renewed(bool alive) {
 void instruments::heard_from(std::string_view owner) { state_->counted->heard_from(owner); }
 void instruments::own_owner(std::string name) { state_->counted->own_owner(std::move(name)); }
 void instruments::released(millis held_for) { state_->counted->held_for(held_for); }
-void instruments::refused(std::string_view resource) { state_->counted->refused(resource); }
+void instruments::rejected(std::string_view resource) { state_->counted->rejected(resource); }
 void instruments::forced_release() { state_->counted->forced_release(); }
 void instruments::answered(std::string_view route, unsigned status, std::chrono::nanoseconds took) {
     state_->counted->served(route, status, took);

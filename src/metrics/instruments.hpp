@@ -39,7 +39,8 @@ struct build_facts {
 
 // What is only known when somebody looks.
 struct live_values {
-    std::vector<std::pair<std::string, std::int64_t>> next_firings;     // by job, Unix milliseconds
+    std::vector<std::pair<std::string, std::int64_t>>
+        next_occurrences;                                               // by job, Unix milliseconds
     std::vector<std::pair<std::string, std::int64_t>> node_heartbeats;  // by node, Unix ms
     bool store_up = false;
     // Of the newest entry of the audit; 0: there is none, or it is not known.
@@ -47,14 +48,14 @@ struct live_values {
     std::string audit_hash{};
     // Of the server of the API.
     std::uint64_t connections = 0;  // open now
-    std::uint64_t accepted = 0, refused = 0, malformed = 0, timed_out = 0;
+    std::uint64_t accepted = 0, rejected = 0, malformed = 0, timed_out = 0;
 };
 
 // One sample of the charts: what happened in the interval that ends at `at`.
 struct sample {
     std::int64_t at = 0;  // Unix milliseconds
     std::uint64_t granted = 0, busy = 0, already_done = 0, errors = 0;
-    std::uint64_t renewed = 0, renew_failed = 0, lost = 0, refused = 0, forced = 0;
+    std::uint64_t renewed = 0, renew_failed = 0, lost = 0, rejected = 0, forced = 0;
     std::uint64_t retries = 0, fail_open = 0, runs_ended = 0, runs_failed = 0;
     double wait_p50 = 0, wait_p99 = 0;  // seconds; 0 without a grant
     double hold_p50 = 0, hold_p99 = 0;
@@ -84,7 +85,7 @@ public:
     // The store has just granted or renewed a lease of this owner's.
     void heard_from(std::string_view owner);
     void released(millis held_for);
-    void refused(std::string_view resource);  // a stale token at a fence
+    void rejected(std::string_view resource);  // a stale token at a fence
     void forced_release();
     // By the pattern of its route, such as /api/v1/locks/{key*}.
     void answered(std::string_view route, unsigned status, std::chrono::nanoseconds took);

@@ -60,13 +60,13 @@ TEST(Instruments, WhatHasFixedLabelsIsThereFromTheStart) {
 TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     instruments all{{}};
     live_values now;
-    now.next_firings = {{"a", 1'795'000'000'250}, {"b", 1'795'000'000'000}};
+    now.next_occurrences = {{"a", 1'795'000'000'250}, {"b", 1'795'000'000'000}};
     now.node_heartbeats = {{"node-a", 1'795'000'000'125}};
     now.store_up = true;
     now.audit_sequence = 12;
     now.audit_hash = "ab12";
     now.connections = 3;
-    now.refused = 4;
+    now.rejected = 4;
     const auto page = all.text(now);
     EXPECT_EQ(value_of(page, "pawl_schedule_next_timestamp_seconds{job=\"a\"}"), 1795000000.25);
     EXPECT_EQ(value_of(page, "pawl_schedule_next_timestamp_seconds{job=\"b\"}"), 1795000000);
@@ -75,7 +75,7 @@ TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     EXPECT_EQ(value_of(page, "pawl_store_up"), 1);
     EXPECT_EQ(value_of(page, "pawl_audit_head{hash=\"ab12\"}"), 12);
     EXPECT_EQ(value_of(page, "pawl_http_connections"), 3);
-    EXPECT_EQ(value_of(page, "pawl_http_connections_refused_total"), 4);
+    EXPECT_EQ(value_of(page, "pawl_http_connections_rejected_total"), 4);
     // They are not remembered.
     EXPECT_FALSE(has(all.text({}), "pawl_schedule_next_timestamp_seconds{job=\"a\"}"));
 }
@@ -97,7 +97,7 @@ TEST(Instruments, WhatProgramsDoThroughTheApiIsCounted) {
     all.renewed(true);
     all.renewed(false);
     all.released(3s);
-    all.refused("accounts");
+    all.rejected("accounts");
     all.forced_release();
     all.answered("/api/v1/leases", 201, 2ms);
     all.answered("/api/v1/leases", 409, 2ms);
@@ -136,9 +136,9 @@ TEST(Instruments, PromtoolAcceptsThePageWhateverNamesAreInIt) {
     for (const auto& name : names) {
         runs->on_run_begun(name, 5ms, fence_token{9});
         runs->on_run_ended(name, run_status::completed, 70ms);
-        all.refused(name);
+        all.rejected(name);
         all.answered(name, 200, 1ms);
-        now.next_firings.emplace_back(name, 1'795'000'000'000);
+        now.next_occurrences.emplace_back(name, 1'795'000'000'000);
         now.node_heartbeats.emplace_back(name, 1'795'000'000'000);
     }
     const auto page = all.text(now);
@@ -147,7 +147,7 @@ TEST(Instruments, PromtoolAcceptsThePageWhateverNamesAreInIt) {
               1);
     EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"with\\nline ends\",status=\"completed\"}"), 1);
     EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"back\\\\slash\",status=\"completed\"}"), 1);
-    // The judge is one: what no page may say is refused.
+    // The judge is one: what no page may say is rejected.
     EXPECT_NE(judged(page + "pawl_wrong{job=\"a\nb\"} 1\n"), "");
     EXPECT_NE(judged(page + "pawl_wrong{job=\"\xFF\"} 1\n"), "");
 }

@@ -57,7 +57,7 @@ bucket_counts counts_of(const prometheus::Histogram& histogram) {
 
 std::string_view name_of(verb what) noexcept {
     constexpr std::array<std::string_view, verb_count> names{
-        "acquire",      "withdraw", "renew",       "release", "evict",  "inspect",
+        "acquire",      "withdraw", "renew",       "release", "force_release", "inspect",
         "inspect_many", "list",     "wait_change", "fence",   "examine"};
     return names[place_of(what)];
 }
@@ -107,10 +107,10 @@ metrics_registry::metrics_registry(const build_facts& facts) {
                  .Help("Hold time of a lock, from the grant to the release.")
                  .Register(registry_)
                  .Add({}, lease_bounds());
-    refused_ = &BuildCounter()
-                    .Name("pawl_fence_rejected_total")
-                    .Help("Stale fencing tokens rejected by resource.")
-                    .Register(registry_);
+    rejected_ = &BuildCounter()
+                     .Name("pawl_fence_rejected_total")
+                     .Help("Stale fencing tokens rejected by resource.")
+                     .Register(registry_);
     heartbeats_ = &BuildGauge()
                        .Name("pawl_lock_owner_heartbeat_timestamp_seconds")
                        .Help("Last grant or renewal of a lease of an owner, Unix time.")
@@ -209,13 +209,13 @@ void metrics_registry::lost(loss_reason why) { losses_[place_of(why)]->Increment
 
 void metrics_registry::held_for(millis how_long) { hold_->Observe(seconds(how_long)); }
 
-void metrics_registry::refused(std::string_view resource) {
-    refused_total_.fetch_add(1, std::memory_order_relaxed);
+void metrics_registry::rejected(std::string_view resource) {
+    rejected_total_.fetch_add(1, std::memory_order_relaxed);
     auto label = base::to_utf8(resource);
     const std::lock_guard lock{mutex_};
     if (resources_.size() >= labels_max && resources_.count(label) == 0) label = other_label;
     auto& counted = resources_[label];
-    if (counted == nullptr) counted = &refused_->Add({{"resource", label}});
+    if (counted == nullptr) counted = &rejected_->Add({{"resource", label}});
     counted->Increment();
 }
 
@@ -400,7 +400,7 @@ totals metrics_registry::read() const {
     for (std::size_t i = 0; i < outcome_count; ++i) now.claims[i] = count_of(*claims_[i]);
     for (std::size_t i = 0; i < renewal_count; ++i) now.renewals[i] = count_of(*renewals_[i]);
     for (const auto* const one : losses_) now.lost += count_of(*one);
-    now.refused = refused_total_.load(std::memory_order_relaxed);
+    now.rejected = rejected_total_.load(std::memory_order_relaxed);
     now.forced = count_of(*forced_);
     now.retries = retries_total_.load(std::memory_order_relaxed);
     now.fail_open = fail_open_total_.load(std::memory_order_relaxed);

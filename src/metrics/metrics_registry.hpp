@@ -61,7 +61,7 @@ constexpr std::array run_ends{run_status::completed, run_status::failed,    run_
 struct totals {
     std::array<std::uint64_t, outcome_count> claims{};
     std::array<std::uint64_t, renewal_count> renewals{};
-    std::uint64_t lost = 0, refused = 0, forced = 0;
+    std::uint64_t lost = 0, rejected = 0, forced = 0;
     std::uint64_t retries = 0, fail_open = 0, runs_ended = 0, runs_failed = 0;
     bucket_counts wait, hold, store;
     std::size_t held = 0, running = 0;
@@ -82,7 +82,7 @@ public:
     void holds_more() { held_->Increment(); }
     void holds_less(std::size_t how_many) { held_->Decrement(static_cast<double>(how_many)); }
     void forced_release() { forced_->Increment(); }
-    void refused(std::string_view resource);
+    void rejected(std::string_view resource);
     // The store has just granted or renewed a lease of this owner, or of this process's own.
     void heard_from(std::string_view owner);
     void heard_from_own();
@@ -153,12 +153,13 @@ private:
     counter *renewal_failures_, *forced_, *orphans_;
     gauge *held_, *journal_up_, *stale_runs_;
     histogram *wait_, *hold_, *http_seconds_;
-    prometheus::Family<counter>*refused_, *runs_, *judged_, *retries_, *fail_open_, *http_requests_;
+    prometheus::Family<counter>*rejected_, *runs_, *judged_, *retries_, *fail_open_,
+        *http_requests_;
     prometheus::Family<gauge>*active_, *tokens_, *heartbeats_;
     prometheus::Family<histogram>*durations_, *delays_;
 
     std::atomic<bool> store_up_{true};
-    std::atomic<std::uint64_t> refused_total_{0}, retries_total_{0}, fail_open_total_{0};
+    std::atomic<std::uint64_t> rejected_total_{0}, retries_total_{0}, fail_open_total_{0};
     std::atomic<std::uint64_t> ended_total_{0}, failed_total_{0};
     std::atomic<std::size_t> running_total_{0};
 

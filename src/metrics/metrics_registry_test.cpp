@@ -128,7 +128,7 @@ TEST(MetricsRegistry, LabelsThatOthersChooseAreBounded) {
     metrics_registry counted{{}};
     constexpr std::size_t more = 50;
     for (std::size_t i = 0; i < labels_max + more; ++i) {
-        counted.refused("resource-" + std::to_string(i));
+        counted.rejected("resource-" + std::to_string(i));
         counted.run_skipped("job-" + std::to_string(i));
         counted.served("/route-" + std::to_string(i), 200, 1us);
     }
@@ -138,9 +138,9 @@ TEST(MetricsRegistry, LabelsThatOthersChooseAreBounded) {
     EXPECT_EQ(count_of(page, "pawl_runs_active{"), labels_max + 1);
     EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"_other\",status=\"skipped\"}"), more);
     EXPECT_EQ(count_of(page, "pawl_http_requests_total{"), labels_max + 1);
-    EXPECT_EQ(counted.read().refused, labels_max + more);
+    EXPECT_EQ(counted.read().rejected, labels_max + more);
     // What was there first is still counted under its own name.
-    counted.refused("resource-0");
+    counted.rejected("resource-0");
     EXPECT_EQ(value_of(page_of(counted), "pawl_fence_rejected_total{resource=\"resource-0\"}"), 2);
 }
 
@@ -187,7 +187,7 @@ TEST(MetricsRegistry, NothingIsLostBetweenThreads) {
             counted.answered(verb::acquire, 1us, std::nullopt);
             counted.run_begun(job, 0ms, fence_token{static_cast<std::uint64_t>(i)});
             counted.run_ended(job, run_status::completed, 1ms);
-            counted.refused(job);
+            counted.rejected(job);
         }
     };
     std::atomic<bool> over{false};
@@ -209,7 +209,7 @@ TEST(MetricsRegistry, NothingIsLostBetweenThreads) {
     EXPECT_EQ(sums.wait.sum(), expected);
     EXPECT_EQ(sums.store.sum(), expected);
     EXPECT_EQ(sums.runs_ended, expected);
-    EXPECT_EQ(sums.refused, expected);
+    EXPECT_EQ(sums.rejected, expected);
     EXPECT_EQ(sums.running, 0u);
     double completed = 0;
     for (const auto& [name, value] : series_of(page_of(counted)))

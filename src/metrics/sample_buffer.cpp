@@ -19,7 +19,7 @@ sample difference(const totals& before, const totals& now) {
     one.renew_failed = since(now.renewals, before.renewals, renewal::lost) +
                        since(now.renewals, before.renewals, renewal::unknown);
     one.lost = now.lost - before.lost;
-    one.refused = now.refused - before.refused;
+    one.rejected = now.rejected - before.rejected;
     one.forced = now.forced - before.forced;
     one.retries = now.retries - before.retries;
     one.fail_open = now.fail_open - before.fail_open;

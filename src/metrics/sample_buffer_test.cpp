@@ -30,7 +30,7 @@ TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
     counted.renewed(renewal::unknown);
     counted.lost(loss_reason::taken);
     counted.lost(loss_reason::validity_ended);
-    counted.refused("r");
+    counted.rejected("r");
     counted.forced_release();
     counted.failed_open("a");
     counted.retried("a");
@@ -54,7 +54,7 @@ TEST(SampleBuffer, ASampleTellsWhatCameSinceTheLastOne) {
     EXPECT_EQ(one.renewed, 1u);
     EXPECT_EQ(one.renew_failed, 2u);
     EXPECT_EQ(one.lost, 2u);
-    EXPECT_EQ(one.refused, 1u);
+    EXPECT_EQ(one.rejected, 1u);
     EXPECT_EQ(one.forced, 1u);
     EXPECT_EQ(one.retries, 1u);
     EXPECT_EQ(one.fail_open, 1u);

@@ -51,7 +51,7 @@ async<void> for_each_bounded(std::size_t count, std::size_t at_once, bounded_ste
     const bool done = co_await std::move(waiting);
     all->given_up = !done;
     if (all->why) co_return *all->why;
-    if (!done) co_return failure{errc::unreachable, "the time was up, or the caller gave up"};
+    if (!done) co_return failure{errc::unreachable, "timed out, or cancelled by the caller"};
     co_return result<void>{};
 }
 

@@ -30,7 +30,7 @@ async<std::vector<renewal>> renew_in_batches(std::span<const held> leases, std::
         const auto renewed = co_await std::move(renewing);
         if (renewed.has_error()) co_return renewed.error();
         if (answers.size() < leases.size() && co_await is_cancelled())
-            co_return failure{errc::outcome_unknown, place + ": the caller gave up"};
+            co_return failure{errc::outcome_unknown, place + ": cancelled by the caller"};
     }
     co_return answers;
 }

@@ -41,7 +41,7 @@ std::optional<failure> grant_fault(const result<acquire_result<grant>>& answer,
     if (won->key != asked.key) return told("a grant of '" + base::printable(won->key) + "'");
     if (number(won->token) == 0) return told("token 0");
     if (won->ttl > asked.options.ttl || won->ttl.count() <= 0)
-        return told("a ttl of " + base::format_duration(won->ttl) + "; it asked for " +
+        return told("a ttl of " + base::format_duration(won->ttl) + "; requested " +
                     base::format_duration(asked.options.ttl));
     return std::nullopt;
 }

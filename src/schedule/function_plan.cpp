@@ -75,9 +75,10 @@ void check_options(const std::string& job, const lease_options& lease,
         refuse(job, "slots is " + std::to_string(when.slots) + "; expected 1 to " +
                         std::to_string(slots_max));
     if (when.slots > 1 && when.partitions > 1)
-        refuse(job,
-               "slots bounds how many runs go on at a time, and partitions splits each run into "
-               "several; drop one of the two");
+        refuse(
+            job,
+            "slots limits concurrent runs, and partitions splits each run into several; drop one "
+            "of the two");
     if (when.slots > 1 && lease.hold_until_expiry)
         refuse(job,
                "hold keeps a lease after its run, so a slot would be taken that nothing runs in; "

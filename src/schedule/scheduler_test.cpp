@@ -63,7 +63,7 @@ TEST(Scheduler, RejectsWhatMakesNoSenseAndSaysWhatWould) {
     EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 257}),
               "job 'j': slots is 257; expected 1 to 256");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 2, .slots = 2}),
-              "job 'j': slots bounds how many runs go on at a time, and partitions splits each run "
+              "job 'j': slots limits concurrent runs, and partitions splits each run "
               "into several; drop one of the two");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .misfire_window = 192h}),
               "job 'j': misfire_window is 8d, but the store forgets what has run after its "

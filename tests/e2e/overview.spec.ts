@@ -145,7 +145,7 @@ test.describe('a node that has not read its control state', () => {
       await expect(row.locator('.badge')).toHaveText('critical');
       await expectAccessible(page);
       await expectFitsNarrow(page);
-      await keepScreenshots(page, 'board-unread');
+      await keepScreenshots(page, 'control-state-unread');
       await page.getByRole('link', { name: 'Locks', exact: true }).click();
       await expect(page.getByRole('heading', { level: 1, name: 'Locks' })).toBeVisible();
       await banner.getByRole('link', { name: 'Runbook' }).click();

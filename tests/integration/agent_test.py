@@ -330,7 +330,7 @@ class End(AgentCase):
         self.assertEqual([one for one in self.lines("at-most-once.again") if one.startswith(run) or occurrence in one], [])
         until(lambda: self.lines("at-most-once.again"))
 
-        until(lambda: self.nodes()["node-a"]["state"] == "silent")
+        until(lambda: self.nodes()["node-a"]["state"] == "unresponsive")
         self.assertEqual(self.nodes()["node-b"]["state"], "live")
         other.stop()
         for name in ("at-least-once", "at-most-once"):

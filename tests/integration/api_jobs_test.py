@@ -26,7 +26,7 @@ class Jobs(ApiCase):
         for name in jobs:
             shown = self.got(agent, f"/api/v1/jobs/{name}")
             self.assert_fits(agent, shown, "JobDetail")
-            self.assertEqual(len(shown["next_firings"]), {"asked": 0, "off": 0}.get(name, 10))
+            self.assertEqual(len(shown["next_occurrences"]), {"asked": 0, "off": 0}.get(name, 10))
         self.assertEqual([one["key"] for one in self.got(agent, "/api/v1/jobs/asked")["partition_states"]], [f"job/asked/{i}" for i in range(3)])
         self.assertGreater(self.got(agent, "/api/v1/jobs/ticks")["fence_token"], 0)
         self.assert_problem(agent, self.ask(agent, "GET", "/api/v1/jobs/dayly"), 404, "did you mean 'daily'?")
@@ -62,7 +62,7 @@ class Jobs(ApiCase):
         self.assert_fits(one, answer.json(), "Paused")
         other.says("job paused job=ticks by=alice: the warehouse moves")
         shown = self.got(other, "/api/v1/jobs/ticks")
-        self.assertEqual((shown["state"], shown["paused"]["reason"], shown["next_firings"]), ("paused", "the warehouse moves", []))
+        self.assertEqual((shown["state"], shown["paused"]["reason"], shown["next_occurrences"]), ("paused", "the warehouse moves", []))
         self.assertIn("paused by alice since", shown["why"])
         # What had begun has ended, and nothing begins.
         until(lambda: self.got(one, "/api/v1/runs?status=started")["runs"] == [])
@@ -160,7 +160,7 @@ class ControlState(ApiCase):
         nodes = self.got(agent, "/api/v1/nodes")
         self.assert_fits(agent, nodes, "NodePage")
         self.assertEqual([(one["name"], one["state"]) for one in nodes["nodes"]], [("node-a", "live")])
-        seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["attention"] and one["active"] and one["next_firings"] and one)
+        seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["attention"] and one["active"] and one["next_occurrences"] and one)
         self.assert_fits(agent, seen, "Overview")
         self.assertEqual((seen["node"], seen["counts"]["jobs"], seen["counts"]["nodes_live"]), ("node-a", 2, 1))
         self.assertIn("stays", [one["job"] for one in seen["active"]])
@@ -237,7 +237,7 @@ class Why(ApiCase):
         gone.kill()
         # It may have died in the middle of a run; then that one's lease is what it waits for at first.
         self.why(agent, "alone", r"^the agent that has it, node-b, has been unresponsive since \S+, and no other has published it since then$")
-        until(lambda: "node_silent" in [one["kind"] for one in self.got(agent, "/api/v1/overview")["attention"]])
+        until(lambda: "node_unresponsive" in [one["kind"] for one in self.got(agent, "/api/v1/overview")["attention"]])
 
     def test_the_store_does_not_answer(self):
         redis = Redis()

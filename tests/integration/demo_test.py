@@ -14,10 +14,10 @@ class Demo(Case):
         self.assertEqual(done.status, 0, done.out + done.err)
         proof = done.json()
         self.assertTrue(proof["proven"])
-        self.assertEqual(proof["firings"], 10)
+        self.assertEqual(proof["occurrences"], 10)
         self.assertEqual(proof["runs"], 10)
         self.assertEqual(proof["duplicates"], 0)
-        self.assertGreaterEqual(proof["stale_writes_refused"], 1)
+        self.assertGreaterEqual(proof["stale_writes_rejected"], 1)
         # The lease of the node that was struck has 2 s left at most; the rest is a busy machine's.
         self.assertTrue(0 < proof["takeover_after_kill_ms"] < 10_000, proof)
 

@@ -269,7 +269,7 @@ class Runbook(Pages):
 
     def test_section_unresponsive_nodes(self):
         self.node("node-b", FAILS).kill()
-        until(lambda: self.nodes()["node-b"]["state"] == "silent")
+        until(lambda: self.nodes()["node-b"]["state"] == "unresponsive")
         (listed,) = self.follow("unresponsive-nodes")
         self.assertRegex(listed, r"(?m)^node-b +unresponsive ")
         self.assert_followed("unresponsive-nodes")

@@ -46,7 +46,7 @@ export class App {
   protected readonly unready = computed(() => {
     const seen = this.live.overview();
     if (!seen?.unready) return null;
-    const critical = seen.attention.find(({ kind }) => kind === 'board_unread');
+    const critical = seen.attention.find(({ kind }) => kind === 'control_state_unread');
     return { node: seen.node, line: seen.unready, runbook: critical ? runbookLink(critical.runbook) : null };
   });
 

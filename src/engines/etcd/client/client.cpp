@@ -238,7 +238,7 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
     stub.UnaryCall(&what->context, path, {}, &what->request, &what->response, std::move(answered));
     auto waiting = mine.ended().wait();
     if (!co_await std::move(waiting))
-        co_return grpc::Status{grpc::StatusCode::CANCELLED, "the caller gave up"};
+        co_return grpc::Status{grpc::StatusCode::CANCELLED, "cancelled by the caller"};
     co_return what->status;
 }
 
@@ -261,7 +261,7 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
     const auto waited = base::format_duration(settings_->common.timeout);
     auto refused = explain_refusal(nodes_[asked].place, status, what, waited);
     cure = refused.what;
-    const bool gave_up = status.error_message() == "the caller gave up";
+    const bool gave_up = status.error_message() == "cancelled by the caller";
     if (!gave_up && (cure == remedy::other_node || cure == remedy::ask_again) && asked == current_)
         leave_node();
     if (cure == remedy::log_in) token_.clear();
@@ -360,7 +360,8 @@ async<void> client::ready(request_limits limits) {
         co_await std::move(waiting);
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, nodes_[current_].place + ": the caller gave up"};
+            co_return failure{errc::unreachable,
+                              nodes_[current_].place + ": cancelled by the caller"};
         if (connected_) break;
         if (mine.is_set() && last_failure_ && !may_pass(last_failure_->code))
             co_return *last_failure_;

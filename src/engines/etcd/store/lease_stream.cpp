@@ -31,9 +31,9 @@ async<std::vector<std::int64_t>> beat::ended(instant deadline) {
     auto& client = *on_->through_;
     const auto late = lease_clock::now() >= deadline;
     const auto waited = base::format_duration(client.settings().common.timeout);
-    failure why{
-        errc::outcome_unknown,
-        client.present_place() + (late ? ": no answer within " + waited : ": the caller gave up")};
+    failure why{errc::outcome_unknown,
+                client.present_place() +
+                    (late ? ": no answer within " + waited : ": cancelled by the caller")};
     // Whatever it says later, nobody waits for it any more; the next beat begins anew.
     if (late) on_->give_up_stream(why);
     co_return why;
@@ -46,7 +46,7 @@ async<std::int64_t> lease_stream::keep_alive(std::int64_t lease, instant deadlin
     const auto cancelled = co_await boost::asio::this_coro::cancellation_state;
     if (cancelled.cancelled() != boost::asio::cancellation_type::none)
         co_return failure{errc::outcome_unknown,
-                          through_->present_place() + ": the caller gave up"};
+                          through_->present_place() + ": cancelled by the caller"};
     beat mine{self};
     const std::vector<std::int64_t> one{lease};
     mine.begin(one);

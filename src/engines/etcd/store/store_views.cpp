@@ -146,7 +146,7 @@ async<std::vector<std::optional<record>>> etcd_store::do_inspect_many(
         }
         const auto state = co_await boost::asio::this_coro::cancellation_state;
         if (state.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, "the caller gave up"};
+            co_return failure{errc::unreachable, "cancelled by the caller"};
     }
     const auto added = co_await add_remaining(shown, std::move(renewers), deadline);
     if (added.has_error()) co_return added.error();

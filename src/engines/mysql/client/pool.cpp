@@ -124,7 +124,7 @@ void pool::deliver(const std::shared_ptr<asker>& who, outcome got) {
 void pool::give_up(std::weak_ptr<asker> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
     });
 }
 

@@ -77,7 +77,7 @@ async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> r
     std::vector<beat> answers(runs.size(), beat::stale);
     places all(runs.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    failure given_up{errc::outcome_unknown, place_ + ": the caller gave up"};
+    failure given_up{errc::outcome_unknown, place_ + ": cancelled by the caller"};
     auto beating = change_past_locks(
         {std::move(all)}, heartbeat_batch_max, settings_->common.timeout, std::move(given_up),
         [&](std::span<const std::size_t> part) { return beat_for(runs, part, answers); });

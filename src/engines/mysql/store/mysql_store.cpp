@@ -137,7 +137,9 @@ private:
     failure unexpected(std::string_view what) const {
         return {errc::protocol, place_ + ": an unexpected answer to " + std::string{what}};
     }
-    failure given_up() const { return {errc::outcome_unknown, place_ + ": the caller gave up"}; }
+    failure given_up() const {
+        return {errc::outcome_unknown, place_ + ": cancelled by the caller"};
+    }
     failure no_marker() const {
         return {
             errc::rejected,

@@ -96,7 +96,7 @@ void pool::enqueue(statement what, store_down unconnected, std::shared_ptr<asker
 void pool::give_up(std::weak_ptr<asker> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
     });
 }
 

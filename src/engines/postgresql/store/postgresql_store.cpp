@@ -111,7 +111,7 @@ private:
     static boost::asio::awaitable<void> purge(std::shared_ptr<postgresql_store> self);
 
     failure given_up() const {
-        return {errc::outcome_unknown, place_of(settings_->servers) + ": the caller gave up"};
+        return {errc::outcome_unknown, place_of(settings_->servers) + ": cancelled by the caller"};
     }
     failure unexpected(std::string_view what) const {
         return {errc::protocol,

@@ -107,7 +107,7 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
 void pipeline::give_up(std::weak_ptr<asker> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
     });
 }
 

@@ -29,7 +29,7 @@ bool is_over(const boost::asio::cancellation_state& state) {
 life life_of(const session_facts& facts) { return {facts.run_id, facts.place}; }
 
 failure gave_up(const std::string& place) {
-    return {errc::unreachable, place + ": the caller gave up"};
+    return {errc::unreachable, place + ": cancelled by the caller"};
 }
 
 // Which settings a server is dialled with before its address is known.

@@ -97,7 +97,7 @@ async<acquire_result<grant>> redis_store::acquire(claim wanted) {
 async<acquire_result<grant>> redis_store::acquire_listed(claim wanted) {
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     if (state.cancelled() != boost::asio::cancellation_type::none)
-        co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+        co_return failure{errc::unreachable, servers_->place() + ": cancelled by the caller"};
     const auto at = spot_of(wanted.key);
     const auto call = acquire_alone(wanted, at);
     const auto got = co_await servers_->run(call, at.shard);
@@ -114,7 +114,7 @@ async<acquire_result<grant>> redis_store::acquire_with_care(claim wanted) {
     if (quarantine && servers_->is_cluster() && !marked_) {
         co_await mark_shards();
         if (state.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+            co_return failure{errc::unreachable, servers_->place() + ": cancelled by the caller"};
     }
     if (const auto left = whole_from_ - lease_clock::now(); left > lease_clock::duration{0})
         co_return acquire_result<grant>{

@@ -194,7 +194,7 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
         hungry.clear();
         const auto state = co_await boost::asio::this_coro::cancellation_state;
         if (state.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+            co_return failure{errc::unreachable, servers_->place() + ": cancelled by the caller"};
         if (merge_pages(read, limit, merged)) break;
         for (std::size_t shard = 0; shard < cluster_shards; ++shard)
             if (read[shard].records.empty() && !read[shard].next.empty()) hungry.push_back(shard);

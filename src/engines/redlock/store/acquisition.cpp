@@ -43,7 +43,7 @@ void acquisition::start() {
 
 election::outcome acquisition::outcome() const {
     if (election_.result_so_far()) return *election_.result_so_far();
-    return failure{errc::outcome_unknown, among_->at(0)->place() + ": the caller gave up"};
+    return failure{errc::outcome_unknown, among_->at(0)->place() + ": cancelled by the caller"};
 }
 
 void acquisition::ask(std::size_t which) {

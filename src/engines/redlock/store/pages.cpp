@@ -142,7 +142,7 @@ async<std::optional<record>> look_at(std::shared_ptr<quorum> among, std::string 
     const auto seen = sightings_of(*among, *votes);
     if (seen.size() < majority) co_return among->minority(*votes, errc::unreachable);
     if (votes->was_cancelled())
-        co_return failure{errc::unreachable, among->at(0)->place() + ": the caller gave up"};
+        co_return failure{errc::unreachable, among->at(0)->place() + ": cancelled by the caller"};
     auto found = merge(key, seen, among->size(), majority);
     if (!found) co_return found;
     std::vector<record> one;
@@ -169,7 +169,7 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
     }
     if (all.pages < majority) co_return among->minority(*votes, errc::unreachable);
     if (votes->was_cancelled())
-        co_return failure{errc::unreachable, among->at(0)->place() + ": the caller gave up"};
+        co_return failure{errc::unreachable, among->at(0)->place() + ": cancelled by the caller"};
     auto found = cut_page(*among, all, limit);
     if (!found.records.empty()) co_await count_waiters(among, found.records);
     co_return found;

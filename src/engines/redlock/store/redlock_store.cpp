@@ -65,7 +65,7 @@ private:
     async<bool> force_release_everywhere(std::string key, fence_token token, millis delay,
                                          instant deadline, bool also_elsewhere);
     failure gave_up() const {
-        return {errc::outcome_unknown, among_->at(0)->place() + ": the caller gave up"};
+        return {errc::outcome_unknown, among_->at(0)->place() + ": cancelled by the caller"};
     }
 
     // Constant after construction

@@ -60,7 +60,7 @@ async<bool> mark(std::shared_ptr<vigil> on, std::size_t which) {
     const round::judge enough = [](const round&) { return false; };
     co_await answers->until(enough);
     const auto& got = answers->answers().front();
-    if (!got) co_return failure{errc::unreachable, "the caller gave up"};
+    if (!got) co_return failure{errc::unreachable, "cancelled by the caller"};
     if (got->has_error()) co_return got->error();
     co_return (*got)->number == 1;
 }

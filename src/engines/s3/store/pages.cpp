@@ -26,7 +26,7 @@ async<medium::name_page> medium::list_names(cas::record_kind kind, std::string b
         if (auto key = key_of(folder_, kind, made.last)) made.keys.push_back(std::move(*key));
     }
     if (made.more && made.last <= after)
-        co_return failure{errc::protocol, place_ + ": a list of this server does not go on"};
+        co_return failure{errc::protocol, place_ + ": the list of this server does not advance"};
     co_return made;
 }
 

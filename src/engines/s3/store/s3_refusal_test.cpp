@@ -228,7 +228,7 @@ TEST_F(S3Medium, AListThatDoesNotContinueEnds) {
             open(loop_, server.port())->list({cas::record_kind::lease, "", "", 10}, later()));
     };
     expect_failure(list("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
-                   errc::protocol, "does not go on");
+                   errc::protocol, "does not advance");
     expect_failure(list("<html></html>"), errc::protocol, "a list without its names");
 }
 

@@ -136,7 +136,7 @@ void session::finish(std::uint64_t number, result<answer> got) {
 void session::give_up(std::weak_ptr<asker> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
     });
 }
 

@@ -140,7 +140,7 @@ export type Job = {
   schedule: string;
   zone: string;
   partitions: number;
-  /** Above 1: at most so many of its runs go on at a time, each in a slot with a key of its own. Slots are told where partitions are: 'partition' is the slot. */
+  /** Above 1: the maximum of its concurrent runs, each in a slot with a key of its own. Slots are told where partitions are: 'partition' is the slot. */
   slots: number;
   paused: Pause | null;
   next: string | null;
@@ -194,7 +194,7 @@ export type PartitionState = {
 
 export type JobDetail = Job & {
   /** The next ten; empty while it is paused. */
-  next_firings: string[];
+  next_occurrences: string[];
   /** The last fifty. */
   runs: Run[];
   /** All of them, or all slots; last_run is found among the last thousand runs of the job. */
@@ -265,7 +265,7 @@ export type Node = {
   name: string;
   /** The owner of its leases: fresh for every start. */
   id: string;
-  state: 'live' | 'draining' | 'silent';
+  state: 'live' | 'draining' | 'unresponsive';
   version: string;
   /** The version of the time zones that it goes by; empty where its machine does not say. */
   tzdata: string;
@@ -341,7 +341,7 @@ export type Sample = {
   renewed: number;
   renew_failed: number;
   lost: number;
-  refused: number;
+  rejected: number;
   forced: number;
   retries: number;
   fail_open: number;
@@ -358,7 +358,7 @@ export type Sample = {
 
 export type Attention = {
   level: 'warn' | 'fail';
-  /** store_down, journal_down, board_unread, node_silent, job_blocked, job_late, job_paused, job_failing, run_stale, run_lost, orphans, lock_old, lock_waiters, forced_release, fail_open, lease_lost, stale_writes; at most ten of each, and then how many more there are. */
+  /** store_down, journal_down, control_state_unread, node_unresponsive, job_blocked, job_late, job_paused, job_failing, run_stale, run_lost, orphans, lock_old, lock_waiters, forced_release, fail_open, lease_lost, stale_writes; at most ten of each, and then how many more there are. */
   kind: string;
   /** The key, job, node or run. */
   subject: string;
@@ -396,7 +396,7 @@ export type Overview = {
     jobs_blocked: number;
     jobs_failing: number;
     nodes_live: number;
-    nodes_silent: number;
+    nodes_unresponsive: number;
     runs_active: number;
     triggers: number;
     orphans: number;
@@ -406,7 +406,7 @@ export type Overview = {
   /** The oldest first, an hour of them at most; of this node. */
   samples: Sample[];
   /** The next ten of this node. */
-  next_firings: {
+  next_occurrences: {
     job: string;
     at: string;
   }[];

@@ -14,7 +14,7 @@ const words: Record<string, string> = {
   'fence.check': 'checked a token for',
   'session.open': 'signed in',
   'session.close': 'signed out',
-  'session.refused': 'sign-in failed',
+  'session.rejected': 'sign-in failed',
 };
 
 /** What was done, in words; an action that this version does not know, by its name. */

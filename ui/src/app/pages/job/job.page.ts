@@ -100,7 +100,7 @@ export class JobPage {
   protected readonly summary = computed(() => summaryOf(this.job()?.partition_states ?? [], this.job() ?? { partitions: 1, slots: 1 }));
   protected readonly sameZone = computed(() => {
     const job = this.job();
-    return job === null || job.next_firings.every((at) => absoluteText(at, job.zone) === absoluteText(at));
+    return job === null || job.next_occurrences.every((at) => absoluteText(at, job.zone) === absoluteText(at));
   });
 
   private readonly soon = atMostEvery(rereadEveryMs, () => this.following.refresh());

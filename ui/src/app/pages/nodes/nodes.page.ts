@@ -13,7 +13,7 @@ import { Empty, Failure, Loading } from '../../shared/states';
 import { StatusBadge, Tone } from '../../shared/status_badge';
 import { Visible } from '../../shared/visible';
 
-const tones: Record<Node['state'], Tone> = { live: 'ok', draining: 'warn', silent: 'fail' };
+const tones: Record<Node['state'], Tone> = { live: 'ok', draining: 'warn', unresponsive: 'fail' };
 
 /** The agents that were seen within a day: who is there, how busy each is, and where its own page is. */
 @Component({
@@ -48,16 +48,12 @@ export class NodesPage {
     on: { nodes: ({ as_of, nodes }) => this.query.update((page) => ({ ...page, nodes, as_of })) },
   });
 
-  protected wordOf(node: Node): string {
-    return node.state === 'silent' ? 'unresponsive' : node.state;
-  }
-
   protected toneOf(node: Node): Tone {
     return tones[node.state] ?? 'idle';
   }
 
   protected here(node: Node): boolean {
-    return this.live.overview()?.node === node.name && node.state !== 'silent';
+    return this.live.overview()?.node === node.name && node.state !== 'unresponsive';
   }
 
   protected share(node: Node): number {

@@ -72,7 +72,7 @@ export class OverviewPage {
   protected readonly contention = this.lines({ granted: 'acquired', busy: 'busy', already_done: 'already run' });
   protected readonly wait = this.lines({ wait_p50: 'p50', wait_p99: 'p99' });
   protected readonly hold = this.lines({ hold_p50: 'p50', hold_p99: 'p99' });
-  protected readonly trouble = this.lines({ retries: 'retries', lost: 'leases lost', refused: 'stale writes rejected', errors: 'store errors' });
+  protected readonly trouble = this.lines({ retries: 'retries', lost: 'leases lost', rejected: 'stale writes rejected', errors: 'store errors' });
   protected readonly load = this.lines({ held: 'leases', running: 'runs' });
   protected readonly finished = this.lines({ runs_ended: 'finished', runs_failed: 'failed' });
   protected readonly store = this.lines({ store_p99: 'p99' });
@@ -146,6 +146,6 @@ function tilesOf({ counts, attention }: Overview): Tile[] {
         ...some(counts.jobs_paused, 'paused', false),
       ],
     },
-    { name: 'Nodes live', value: inJournal(counts.nodes_live), link: '/nodes', beside: some(counts.nodes_silent, 'unresponsive') },
+    { name: 'Nodes live', value: inJournal(counts.nodes_live), link: '/nodes', beside: some(counts.nodes_unresponsive, 'unresponsive') },
   ];
 }

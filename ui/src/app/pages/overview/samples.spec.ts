@@ -4,7 +4,7 @@ import { appended, condensed, within } from './samples';
 const start = Date.parse('2026-11-22T00:00:00Z');
 const sample = (index: number, changes: Partial<Sample> = {}): Sample => ({
   at: new Date(start + index * 5_000).toISOString(), granted: 1, busy: 0, already_done: 0, errors: 0, renewed: 0, renew_failed: 0,
-  lost: 0, refused: 0, forced: 0, retries: 0, fail_open: 0, runs_ended: 0, runs_failed: 0, held: 0, running: 0, wait_p50: 0,
+  lost: 0, rejected: 0, forced: 0, retries: 0, fail_open: 0, runs_ended: 0, runs_failed: 0, held: 0, running: 0, wait_p50: 0,
   wait_p99: 0, hold_p50: 0, hold_p99: 0, store_p99: 0, ...changes,
 });
 const some = (count: number) => Array.from({ length: count }, (_one, index) => sample(index));

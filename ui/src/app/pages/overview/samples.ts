@@ -12,7 +12,7 @@ export function within(samples: readonly Sample[], windowMs: number): readonly S
 }
 
 const summed = [
-  'granted', 'busy', 'already_done', 'errors', 'renewed', 'renew_failed', 'lost', 'refused', 'forced', 'retries',
+  'granted', 'busy', 'already_done', 'errors', 'renewed', 'renew_failed', 'lost', 'rejected', 'forced', 'retries',
   'fail_open', 'runs_ended', 'runs_failed',
 ] as const;
 const highest = ['held', 'running', 'wait_p50', 'wait_p99', 'hold_p50', 'hold_p99', 'store_p99'] as const;

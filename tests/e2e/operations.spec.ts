@@ -30,7 +30,7 @@ test.describe('nodes', () => {
       await other.kill();
       await expect(second).toContainText('unresponsive', { timeout: 60_000 });
       await second.getByRole('link', { name: 'what to do' }).click();
-      await expect(page).toHaveURL(/\/runbook#silent-nodes$/);
+      await expect(page).toHaveURL(/\/runbook#unresponsive-nodes$/);
     } finally {
       await other.kill();
     }
@@ -155,7 +155,7 @@ test.describe('the runbook', () => {
     await page.goto(`${agent.url}/runbook`);
     await expect(page.getByRole('heading', { level: 1, name: 'Runbook' })).toBeVisible();
     const { body } = await agent.api<{ checks: { runbook: string }[] }>('GET', '/doctor');
-    const wanted = ['late-runs', 'silent-nodes', 'stuck-key', 'lost-leases', ...body.checks.map(({ runbook }) => runbook.replace(/^.*#/, ''))];
+    const wanted = ['late-runs', 'unresponsive-nodes', 'stuck-key', 'lost-leases', ...body.checks.map(({ runbook }) => runbook.replace(/^.*#/, ''))];
     const anchors = await page.locator('.prose [id]').evaluateAll((marks) => marks.map(({ id }) => id));
     for (const one of wanted.filter(Boolean)) expect(anchors, one).toContain(one);
     await until('a copy button', async () => page.getByRole('button', { name: 'Copy the command' }).count());
