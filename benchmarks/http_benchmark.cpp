@@ -104,9 +104,9 @@ private:
 };
 
 // Asks on all of its connections, and then reads all answers.
-class asker {
+class load_client {
 public:
-    asker(std::uint16_t port, int connections) {
+    load_client(std::uint16_t port, int connections) {
         for (int i = 0; i < connections; ++i) {
             sockets_.emplace_back(context_);
             sockets_.back().connect({asio::ip::address_v4::loopback(), port});
@@ -137,7 +137,7 @@ private:
 void measure_with(int connections, double goal) {
     bare_beast bare_server;
     own_server server;
-    asker bare{bare_server.port(), connections}, ours{server.port(), connections};
+    load_client bare{bare_server.port(), connections}, ours{server.port(), connections};
     const auto both = compare(rounds, [&] { bare.ask_all(); }, [&] { ours.ask_all(); });
     const auto shown = [&](double micros) {
         char text[64];

@@ -26,10 +26,10 @@ constexpr millis stop_allowance{30'000};
 std::string signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 // Says what the dispatcher does, and passes it on.
-class narrator : public schedule::dispatch_observer {
+class event_logger : public schedule::dispatch_observer {
 public:
-    narrator(std::function<void(log_level, std::string_view)> log, std::function<void()> ready,
-             std::shared_ptr<schedule::dispatch_observer> other)
+    event_logger(std::function<void(log_level, std::string_view)> log, std::function<void()> ready,
+                 std::shared_ptr<schedule::dispatch_observer> other)
         : log_{std::move(log)}, ready_{std::move(ready)}, other_{std::move(other)} {}
 
     void on_ready() override {
@@ -128,7 +128,7 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
         me.log(log_level::info, "node ready name=" + me.configured_.agent.name);
         me.notice_->ready(me.summary());
     };
-    made_of.observer = std::make_shared<narrator>(me.parts_.log, ready, me.parts_.observer);
+    made_of.observer = std::make_shared<event_logger>(me.parts_.log, ready, me.parts_.observer);
     me.dispatcher_ = std::make_shared<schedule::dispatcher>(std::move(made_of));
     me.use(me.configured_);
     boost::asio::co_spawn(me.loop_.get_executor(), watch_signals(self), boost::asio::detached);

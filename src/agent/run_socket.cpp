@@ -35,8 +35,8 @@ namespace json = boost::json;
 constexpr millis accept_pause{100};
 
 // What a connection needs until it is answered; its timer ends it from outside.
-struct visit {
-    explicit visit(local::socket from) : peer{std::move(from)}, expiry{peer.get_executor()} {}
+struct connection {
+    explicit connection(local::socket from) : peer{std::move(from)}, expiry{peer.get_executor()} {}
 
     local::socket peer;
     net::callback_timer expiry;
@@ -95,8 +95,8 @@ struct run_socket::state : std::enable_shared_from_this<state> {
     bool is_heard(local::socket& peer) const;
 
     static awaitable<void> accept(std::shared_ptr<state> self);
-    static awaitable<void> serve(std::shared_ptr<state> self, std::shared_ptr<visit> guest);
-    static awaitable<std::optional<json::object>> hear(std::shared_ptr<visit> guest);
+    static awaitable<void> serve(std::shared_ptr<state> self, std::shared_ptr<connection> guest);
+    static awaitable<std::optional<json::object>> hear(std::shared_ptr<connection> guest);
     static awaitable<json::object> answer(std::shared_ptr<state> self, json::object asked,
                                           std::string text);
     static awaitable<json::object> save(std::shared_ptr<state> self, std::string text);
@@ -161,14 +161,14 @@ awaitable<void> run_socket::state::accept(std::shared_ptr<state> self) {
         }
         if (!me.is_heard(peer)) continue;
         ++me.connections;
-        auto guest = std::make_shared<visit>(std::move(peer));
+        auto guest = std::make_shared<connection>(std::move(peer));
         boost::asio::co_spawn(me.acceptor.get_executor(), serve(self, std::move(guest)),
                               boost::asio::detached);
     }
 }
 
 awaitable<void> run_socket::state::serve(std::shared_ptr<state> self,
-                                         std::shared_ptr<visit> guest) {
+                                         std::shared_ptr<connection> guest) {
     guest->expiry.call_after(run_request_wait_max, [guest] {
         boost::system::error_code ignored;
         guest->peer.close(ignored);
@@ -189,7 +189,7 @@ awaitable<void> run_socket::state::serve(std::shared_ptr<state> self,
 }
 
 // The line, with the bytes behind it left in `text`.
-awaitable<std::optional<json::object>> run_socket::state::hear(std::shared_ptr<visit> guest) {
+awaitable<std::optional<json::object>> run_socket::state::hear(std::shared_ptr<connection> guest) {
     boost::system::error_code bad;
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, bad);
     const std::size_t bytes_max = run_request_bytes_max + checkpoint_bytes_max;

@@ -28,11 +28,11 @@ boost::asio::awaitable<void> count_into(std::shared_ptr<int> wrong, std::shared_
     --*left;
 }
 
-boost::asio::awaitable<int> ask_at_once(const user_directory& users, int askers) {
+boost::asio::awaitable<int> ask_at_once(const user_directory& users, int callers) {
     const auto executor = co_await boost::asio::this_coro::executor;
     const auto wrong = std::make_shared<int>(0);
-    const auto left = std::make_shared<int>(askers);
-    for (int turn = 0; turn < askers; ++turn) {
+    const auto left = std::make_shared<int>(callers);
+    for (int turn = 0; turn < callers; ++turn) {
         auto one = count_into(wrong, left, users);
         boost::asio::co_spawn(executor, std::move(one), boost::asio::detached);
     }

@@ -186,8 +186,8 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
                                              shared_call asked) {
     const auto user = asked->who.name.empty() ? "address " + address_group(asked->request->peer)
                                               : "user '" + asked->who.name + "'";
-    auto taken = places::take(self->costly_, user);
-    if (std::holds_alternative<places::full>(taken))
+    auto taken = user_quota::take(self->costly_, user);
+    if (std::holds_alternative<user_quota::full>(taken))
         co_return too_many(base::printable(user) + " has " + std::to_string(costly_of_user_max) +
                                " lists or documents under way already; take their answers first",
                            costly_retry);
@@ -201,9 +201,9 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
     auto made = co_await std::move(answering);
     // A stream is counted where it is written.
     if (made.stream) co_return made;
-    using held = std::pair<places::place, work_line::turn>;
-    made.place =
-        std::make_shared<const held>(std::get<places::place>(std::move(taken)), std::move(untaken));
+    using held = std::pair<user_quota::permit, work_line::turn>;
+    made.place = std::make_shared<const held>(std::get<user_quota::permit>(std::move(taken)),
+                                              std::move(untaken));
     co_return made;
 }
 

@@ -5,7 +5,7 @@
 #include "api/authorizer.hpp"
 #include "api/call.hpp"
 #include "api/context.hpp"
-#include "api/places.hpp"
+#include "api/user_quota.hpp"
 #include "api/work_line.hpp"
 #include "http/message.hpp"
 #include "http/router.hpp"
@@ -75,8 +75,8 @@ private:
     parts parts_;
     routes routes_;
     http::router router_;
-    const std::shared_ptr<places> costly_ =
-        std::make_shared<places>(places::rules{http::limits{}.connections_max, costly_of_user_max});
+    const std::shared_ptr<user_quota> costly_ = std::make_shared<user_quota>(
+        user_quota::rules{http::limits{}.connections_max, costly_of_user_max});
     const std::shared_ptr<work_line> untaken_ = std::make_shared<work_line>(
         work_line::rules{http::limits{}.connections_max, costly_untaken_of_user_max});
     const std::shared_ptr<work_line> at_work_ = std::make_shared<work_line>(costly_at_work);

@@ -3,10 +3,10 @@
 #include "api/bodies.hpp"
 #include "api/journal_need.hpp"
 #include "api/list_writer.hpp"
-#include "api/places.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
 #include "api/single_flight.hpp"
+#include "api/user_quota.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
@@ -33,7 +33,7 @@ constexpr int verification_share = 10;
 constexpr millis verification_fresh_least{1'000};
 constexpr millis verification_fresh_most{300'000};
 // Verifications against a head, which nobody shares, at a time; one user has one.
-constexpr places::rules head_walks{.most = 2, .most_of_user = 1};
+constexpr user_quota::rules head_walks{.most = 2, .most_of_user = 1};
 
 std::string now_text() {
     const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
@@ -130,7 +130,7 @@ using verifier = single_flight<verification>;
 struct verifiers {
     std::shared_ptr<verifier> whole;  // without a head: one walk for all who ask
     millis fresh = verification_fresh_least;
-    std::shared_ptr<places> with_head = std::make_shared<places>(head_walks);
+    std::shared_ptr<user_quota> with_head = std::make_shared<user_quota>(head_walks);
 };
 
 awaitable<std::shared_ptr<const verification>> walk_for_all(shared_context around,
@@ -159,8 +159,8 @@ awaitable<http::response> verify(shared_context around, std::shared_ptr<verifier
         co_return problem(400, "invalid head '" + base::printable(head->second) +
                                    "'; expected the 64 hexadecimal digits of a hash");
     } else {
-        const auto taken = places::take(walks->with_head, asked->who.name);
-        if (std::holds_alternative<places::full>(taken))
+        const auto taken = user_quota::take(walks->with_head, asked->who.name);
+        if (std::holds_alternative<user_quota::full>(taken))
             co_return too_many("a verification against a head is under way already: try again",
                                std::chrono::seconds{1});
         auto walking = walk_audit(around, head->second);

@@ -50,10 +50,10 @@ TEST(Doctor, ThoseWhoAskAtTheSameTimeAreToldTheSame) {
         all_have_asked.wait();
         return found(severity::ok);
     };
-    std::vector<std::future<http::response>> askers;
-    for (int i = 0; i < 20; ++i) askers.push_back(world.begin({"GET", "/api/v1/doctor"}));
+    std::vector<std::future<http::response>> callers;
+    for (int i = 0; i < 20; ++i) callers.push_back(world.begin({"GET", "/api/v1/doctor"}));
     all_have_asked.count_down();
-    for (auto& one : askers) EXPECT_EQ(one.get().status, 200u);
+    for (auto& one : callers) EXPECT_EQ(one.get().status, 200u);
     EXPECT_EQ(world.ask({"GET", "/api/v1/doctor"}).status, 200u);
     EXPECT_EQ(times, 1);
 }

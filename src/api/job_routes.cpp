@@ -200,7 +200,7 @@ async<std::vector<std::uint32_t>> choose_partitions(shared_context around,
     auto looking = look_at_control(around);
     const auto look = co_await std::move(looking);
     if (look->has_error()) co_return look->error();
-    documents::slot_situation now{(*look)->seen.triggers};
+    documents::slot_inputs now{(*look)->seen.triggers};
     if (request->resume) {
         auto finding = find_saved_slot(around, job);
         const auto found = co_await std::move(finding);

@@ -315,7 +315,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
         co_return problem_of(*why);
     }
     if (const auto* full = std::get_if<crowded>(&outcome))
-        co_return full->why == places::full::of_all
+        co_return full->why == user_quota::full::of_all
             ? asked_again("too many requests wait for keys: ask again without wait_ms")
             : too_many("user '" + base::printable(asked->who.name) + "' has " +
                            std::to_string(claim_waiters_of_user_max) +

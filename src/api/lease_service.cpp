@@ -40,12 +40,12 @@ awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self
         bell->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_gone{wanted->gone, call_off};
-    places::place waiter;
+    user_quota::permit waiter;
     std::optional<runtime::ticket> turn;
     if (wanted->wait.count() > 0) {
-        auto taken = places::take(self->waiters_, wanted->user);
-        if (const auto* full = std::get_if<places::full>(&taken)) co_return crowded{*full};
-        waiter = std::get<places::place>(std::move(taken));
+        auto taken = user_quota::take(self->waiters_, wanted->user);
+        if (const auto* full = std::get_if<user_quota::full>(&taken)) co_return crowded{*full};
+        waiter = std::get<user_quota::permit>(std::move(taken));
         auto line = self->queue_->enter(todo.key, wanted->wait, todo.place);
         turn = co_await std::move(line);
     }

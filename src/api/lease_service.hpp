@@ -10,7 +10,7 @@
 // client has gone it is given back at once.
 #pragma once
 
-#include "api/places.hpp"
+#include "api/user_quota.hpp"
 #include "runtime/core.hpp"
 #include "runtime/local_queue.hpp"
 
@@ -50,7 +50,7 @@ struct client_grant {
     bool repeated = false;  // a copy of the claim may still be on its way to the store
 };
 struct crowded {  // too many wait already
-    places::full why;
+    user_quota::full why;
 };
 // `cancelled`: the client has gone.
 using client_outcome = acquire_result<client_grant, failure, leasing::cancelled, crowded>;
@@ -72,8 +72,8 @@ private:
     runtime::core* core_;
     // One waiter of each key asks the store; the others stand behind it, first come, first served.
     std::shared_ptr<runtime::local_queue> queue_;
-    const std::shared_ptr<places> waiters_ =
-        std::make_shared<places>(places::rules{claim_waiters_max, claim_waiters_of_user_max});
+    const std::shared_ptr<user_quota> waiters_ = std::make_shared<user_quota>(
+        user_quota::rules{claim_waiters_max, claim_waiters_of_user_max});
 };
 
 }  // namespace pawl::api

@@ -1,9 +1,9 @@
 #include "api/live_routes.hpp"
 
 #include "api/live.hpp"
-#include "api/places.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
+#include "api/user_quota.hpp"
 #include "base/text.hpp"
 
 #include <utility>
@@ -34,12 +34,12 @@ constexpr std::chrono::seconds full_retry{5};
 
 struct event_streams {
     std::shared_ptr<live> events;
-    std::shared_ptr<places> viewers =
-        std::make_shared<places>(places::rules{viewers_max, viewers_of_user_max});
+    std::shared_ptr<user_quota> viewers =
+        std::make_shared<user_quota>(user_quota::rules{viewers_max, viewers_of_user_max});
 };
 
-http::response full(places::full why, const std::string& user) {
-    if (why == places::full::of_user)
+http::response full(user_quota::full why, const std::string& user) {
+    if (why == user_quota::full::of_user)
         return too_many("user '" + base::printable(user) + "' has " +
                             std::to_string(viewers_of_user_max) +
                             " event streams already; close one of them",
@@ -63,12 +63,13 @@ awaitable<http::response> follow(event_streams streams, shared_call asked) {
         wanted = *named;
     }
     if (wanted.empty()) co_return problem(400, "topics is empty; leave it out for all of them");
-    auto taken = places::take(streams.viewers, asked->who.name);
-    if (const auto* why = std::get_if<places::full>(&taken)) co_return full(*why, asked->who.name);
+    auto taken = user_quota::take(streams.viewers, asked->who.name);
+    if (const auto* why = std::get_if<user_quota::full>(&taken))
+        co_return full(*why, asked->who.name);
     http::response made{200};
     made.set("Content-Type", "text/event-stream");
     made.set("Cache-Control", "no-store");
-    made.stream = [events = streams.events, wanted, place = std::get<places::place>(taken)](
+    made.stream = [events = streams.events, wanted, place = std::get<user_quota::permit>(taken)](
                       std::shared_ptr<http::body_stream> where) {
         return live::follow(events, wanted, std::move(where));
     };

@@ -51,8 +51,8 @@ struct memory {
     // Of a journal that has no index by status: what it told, and when it is asked again.
     bad_ends ends_by_status;
     instant ask_by_status_at{};
-    std::shared_ptr<single_flight<overview_document>> glance;
-    millis glance_age_max{0};
+    std::shared_ptr<single_flight<overview_document>> overview;
+    millis overview_age_max{0};
     std::shared_ptr<single_flight<result<control_look>>> control;
     // A request for runs with arguments looks how many are queued, and no other adds some until it
     // has.

@@ -48,7 +48,7 @@ std::int64_t wall_millis() {
 }
 
 // What one look has found so far. Shared by the coroutines that fill it.
-struct glance {
+struct overview_inputs {
     shared_context around;
     std::shared_ptr<health_inputs> now = std::make_shared<health_inputs>();
     std::vector<job_reading> jobs{};
@@ -66,7 +66,7 @@ struct glance {
     std::string unready{};
     bool knows_pauses = true;
 };
-using shared_glance = std::shared_ptr<glance>;
+using shared_inputs = std::shared_ptr<overview_inputs>;
 
 // -- the journal
 
@@ -90,7 +90,7 @@ void add_newest(bad_ends& ends, const std::vector<run_record>& recent) {
 
 // The newest rows of all jobs are those of the jobs that run most often: what has failed and what
 // was lost is looked for by itself.
-async<void> read_bad_ends(shared_glance all) {
+async<void> read_bad_ends(shared_inputs all) {
     auto& remembered = *all->around->remembered;
     const auto at = all->around->core->loop().now();
     if (at < remembered.ask_by_status_at) {
@@ -123,7 +123,7 @@ async<void> read_bad_ends(shared_glance all) {
     co_return boost::system::in_place_value;
 }
 
-async<void> read_lists(shared_glance all) {
+async<void> read_lists(shared_inputs all) {
     auto& records = *all->around->records;
     run_choice of_all = [](const run_record&) { return true; };
     auto reading = read_health_inputs(all->around, std::move(of_all));
@@ -162,7 +162,7 @@ async<void> read_lists(shared_glance all) {
     co_return boost::system::in_place_value;
 }
 
-awaitable<void> read_journal(shared_glance all) {
+awaitable<void> read_journal(shared_inputs all) {
     if (!all->around->records) co_return;
     auto reading = read_lists(all);
     const auto read = co_await std::move(reading);
@@ -171,7 +171,7 @@ awaitable<void> read_journal(shared_glance all) {
 
 // -- the store
 
-void count(glance& all, record lock, std::unordered_map<std::string, record>& wanted) {
+void count(overview_inputs& all, record lock, std::unordered_map<std::string, record>& wanted) {
     const bool is_held = number(lock.holder) != 0;
     if (is_held) ++all.held;
     if (!is_held && lock.remaining.count() > 0) ++all.in_cooldown;
@@ -183,7 +183,7 @@ void count(glance& all, record lock, std::unordered_map<std::string, record>& wa
     if (found != wanted.end()) found->second = std::move(lock);
 }
 
-awaitable<void> read_store(shared_glance all) {
+awaitable<void> read_store(shared_inputs all) {
     std::unordered_map<std::string, record> wanted;
     std::vector<std::string> keys;
     std::size_t others_left = other_keys_max;
@@ -237,7 +237,7 @@ struct questions {
 };
 
 // At most `most` of them, those first that were asked about longest ago.
-void add_entries(const glance& all, std::vector<std::size_t> which, std::size_t most,
+void add_entries(const overview_inputs& all, std::vector<std::size_t> which, std::size_t most,
                  std::vector<job_entry>& entries) {
     const auto& known = all.around->remembered->asked_about;
     const auto at = all.around->core->loop().now();
@@ -259,7 +259,7 @@ void add_entries(const glance& all, std::vector<std::size_t> which, std::size_t 
     }
 }
 
-std::int64_t failed_at(const glance& all, const std::string& job) {
+std::int64_t failed_at(const overview_inputs& all, const std::string& job) {
     const auto found = all.ends.failed_at.find(job);
     return found == all.ends.failed_at.end() ? 0 : found->second;
 }
@@ -272,7 +272,7 @@ job_health failing_as_known(const asked_job* before) {
 
 // Some are asked about each time. In between goes what was found then: of those that look late for
 // as long as they do, of the others whether they fail.
-awaitable<void> ask_about(shared_glance all, std::shared_ptr<const questions> what) {
+awaitable<void> ask_about(shared_inputs all, std::shared_ptr<const questions> what) {
     auto& known = all->around->remembered->asked_about;
     if (known.size() > terms_remembered_max) known.clear();
     const auto at = all->around->core->loop().now();
@@ -305,7 +305,7 @@ awaitable<void> ask_about(shared_glance all, std::shared_ptr<const questions> wh
         }
 }
 
-awaitable<void> judge_jobs(shared_glance all) {
+awaitable<void> judge_jobs(shared_inputs all) {
     const auto resumed = resumptions(all->audit);
     auto& known = all->around->remembered->asked_about;
     std::unordered_map<std::string, std::vector<run_record>> recent;
@@ -337,7 +337,7 @@ awaitable<void> judge_jobs(shared_glance all) {
     co_await std::move(asking);
 }
 
-awaitable<void> look_at_node(shared_glance all) {
+awaitable<void> look_at_node(shared_inputs all) {
     if (!all->around->node) co_return;
     auto looking = all->around->node->look(node_timeout);
     auto seen = co_await std::move(looking);
@@ -397,7 +397,7 @@ std::vector<run_record> orphans_of(const health_inputs& now) {
     return all;
 }
 
-json::object counts_of(const glance& all, std::size_t active, std::size_t orphans) {
+json::object counts_of(const overview_inputs& all, std::size_t active, std::size_t orphans) {
     std::size_t triggers = 0, unresponsive = 0;
     const auto in_state = [&](job_state state) {
         return std::count_if(all.jobs.begin(), all.jobs.end(),
@@ -424,7 +424,7 @@ json::object counts_of(const glance& all, std::size_t active, std::size_t orphan
     return made;
 }
 
-json::array attention_in(const glance& all, const std::vector<run_record>& active,
+json::array attention_in(const overview_inputs& all, const std::vector<run_record>& active,
                          std::vector<run_record> orphans,
                          const std::vector<metrics::sample>& samples) {
     attention_facts facts;
@@ -458,7 +458,7 @@ json::array attention_in(const glance& all, const std::vector<run_record>& activ
     return made;
 }
 
-json::object document_of(const glance& all) {
+json::object document_of(const overview_inputs& all) {
     const auto& around = *all.around;
     const auto active = active_runs(*all.now);
     auto orphans = orphans_of(*all.now);
@@ -490,7 +490,7 @@ json::object document_of(const glance& all) {
 
 awaitable<std::shared_ptr<const overview_document>> work_out(shared_context around) {
     const auto begun = around->core->loop().now();
-    const auto all = std::make_shared<glance>();
+    const auto all = std::make_shared<overview_inputs>();
     all->around = around;
     auto asking = read_journal(all);
     co_await std::move(asking);
@@ -507,7 +507,7 @@ awaitable<std::shared_ptr<const overview_document>> work_out(shared_context arou
     // Waiting for servers that are down is no reason to look less often.
     const bool trouble = !all->store_trouble.empty() || !all->journal_trouble.empty();
     const auto took = std::chrono::ceil<millis>(around->core->loop().now() - begun);
-    around->remembered->glance_age_max =
+    around->remembered->overview_age_max =
         trouble ? overview_age_least
                 : std::clamp(took * overview_share, overview_age_least, overview_age_most);
     co_return made;
@@ -517,15 +517,15 @@ awaitable<std::shared_ptr<const overview_document>> work_out(shared_context arou
 
 awaitable<std::shared_ptr<const overview_document>> overview(shared_context around) {
     auto& remembered = *around->remembered;
-    if (!remembered.glance) {
+    if (!remembered.overview) {
         // What the context remembers must not keep them alive.
         std::weak_ptr<const context> weak = around;
-        remembered.glance_age_max = overview_age_least;
-        remembered.glance = std::make_shared<single_flight<overview_document>>(
+        remembered.overview_age_max = overview_age_least;
+        remembered.overview = std::make_shared<single_flight<overview_document>>(
             [weak] { return work_out(weak.lock()); });
     }
     auto asking =
-        single_flight<overview_document>::get(remembered.glance, remembered.glance_age_max);
+        single_flight<overview_document>::get(remembered.overview, remembered.overview_age_max);
     auto found = co_await std::move(asking);
     co_return found;
 }

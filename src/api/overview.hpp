@@ -1,4 +1,4 @@
-// What there is to see at one glance: counts, charts, what runs, and what somebody should look at.
+// Counts, charts, active runs and what needs attention, in one document.
 #pragma once
 
 #include "api/context.hpp"

@@ -1,4 +1,4 @@
-// What there is to see at one glance.
+// The route of the overview.
 #pragma once
 
 #include "api/call.hpp"

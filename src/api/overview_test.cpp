@@ -80,7 +80,7 @@ struct control_world : api_world {
             journal([&](pawl::journal& records) { return records.append_audit(what); });
         }
     }
-    json::object glance() {
+    json::object read_overview() {
         const auto answer = ask({"GET", "/api/v1/overview"});
         EXPECT_EQ(answer.status, 200u);
         auto seen = json::parse(*answer.shared_body).as_object();
@@ -88,11 +88,11 @@ struct control_world : api_world {
         return seen;
     }
     // What is worked out anew.
-    json::object next_glance() {
+    json::object next_overview() {
         const auto begun = lease_clock::now();
         const auto last = last_seen_;
         for (;;) {
-            auto seen = glance();
+            auto seen = read_overview();
             if (last_seen_ != last) return seen;
             if (lease_clock::now() - begun > 120s) throw std::runtime_error{"no other overview"};
             std::this_thread::sleep_for(50ms);
@@ -114,13 +114,13 @@ private:
     }
 };
 
-std::int64_t counted(const json::object& glance, std::string_view what) {
-    return glance.at("counts").at(what).to_number<std::int64_t>();
+std::int64_t counted(const json::object& overview, std::string_view what) {
+    return overview.at("counts").at(what).to_number<std::int64_t>();
 }
 
-std::vector<std::string> kinds_in(const json::object& glance) {
+std::vector<std::string> kinds_in(const json::object& overview) {
     std::vector<std::string> kinds;
-    for (const auto& one : glance.at("attention").as_array())
+    for (const auto& one : overview.at("attention").as_array())
         kinds.emplace_back(one.at("kind").as_string());
     return kinds;
 }
@@ -135,7 +135,7 @@ TEST(Overview, ItCountsWhatThereIs) {
     auto held = *world.others.try_acquire("k", {.ttl = 60s});
     world.others.try_acquire("l", {.ttl = 60s, .min_hold = 60s}).value().release();
     world.journal([](pawl::journal& records) { return records.pause("c", "later", "alice"); });
-    const auto seen = world.glance();
+    const auto seen = world.read_overview();
     EXPECT_EQ(counted(seen, "locks_held"), 1);
     EXPECT_EQ(counted(seen, "locks_in_cooldown"), 1);
     EXPECT_EQ(counted(seen, "jobs"), 3);
@@ -151,7 +151,7 @@ TEST(Overview, WhatFailsIsToldWithWhereToLook) {
     control_world world;
     world.publish({"a"});
     world.run("1", "a", run_status::failed);
-    const auto seen = world.glance();
+    const auto seen = world.read_overview();
     ASSERT_THAT(kinds_in(seen), ElementsAre("job_failing"));
     const auto& one = seen.at("attention").as_array().at(0);
     EXPECT_THAT(std::string{one.at("text").as_string()}, HasSubstr("exit status 3"));
@@ -166,7 +166,7 @@ TEST(Overview, WhatFailsIsToldHoweverManyRunsCameAfterIt) {
         world.publish({"bad", "busy"});
         for (const auto* id : {"a", "b", "c"}) world.run(id, "bad", run_status::failed);
         for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", how);
-        const auto seen = world.glance();
+        const auto seen = world.read_overview();
         EXPECT_EQ(counted(seen, "jobs_failing"), how == run_status::failed ? 2 : 1);
         const auto text = json::serialize(seen.at("attention"));
         EXPECT_THAT(text, HasSubstr("the last 3 runs of bad failed"));
@@ -178,9 +178,9 @@ TEST(Overview, AJobThatIsMendedFailsNoMore) {
     world.publish({"bad", "busy"});
     world.run("a", "bad", run_status::failed);
     for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::completed);
-    ASSERT_EQ(counted(world.glance(), "jobs_failing"), 1);
+    ASSERT_EQ(counted(world.read_overview(), "jobs_failing"), 1);
     world.run("b", "bad", run_status::completed);
-    EXPECT_EQ(counted(world.next_glance(), "jobs_failing"), 0);
+    EXPECT_EQ(counted(world.next_overview(), "jobs_failing"), 0);
 }
 
 // Goal: whoever failed once and has recovered costs no question at each look. Method: sixty of
@@ -197,11 +197,11 @@ TEST(Overview, ANodeThatHasRecoveredIsNotAskedAboutForEver) {
     world.publish(names);
     for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::completed);
     auto before = world.journal_questions();
-    EXPECT_EQ(counted(world.glance(), "jobs_failing"), 0);
+    EXPECT_EQ(counted(world.read_overview(), "jobs_failing"), 0);
     EXPECT_GE(world.journal_questions() - before, 60);
     std::this_thread::sleep_for(11s);
     before = world.journal_questions();
-    EXPECT_EQ(counted(world.next_glance(), "jobs_failing"), 0);
+    EXPECT_EQ(counted(world.next_overview(), "jobs_failing"), 0);
     EXPECT_LE(world.journal_questions() - before, 40);
 }
 
@@ -215,13 +215,13 @@ TEST(Overview, AJournalWithoutAnIndexByStatusIsAskedByItOnce) {
     for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::completed);
     auto& pages = world.where().journal_faults->pages_before_the_last;
     pages = 1'000;
-    const auto first = world.glance();
+    const auto first = world.read_overview();
     EXPECT_EQ(pages, 997);  // failed, timed out, lost
     EXPECT_THAT(kinds_in(first), UnorderedElementsAre("job_failing", "run_lost"));
     // What was found goes on, and the newest rows tell more.
     world.run("c", "worse", run_status::failed);
     world.run("d", "worse", run_status::lost);
-    const auto next = world.next_glance();
+    const auto next = world.next_overview();
     EXPECT_EQ(pages, 997);
     EXPECT_EQ(counted(next, "jobs_failing"), 2);
     const auto text = json::serialize(next.at("attention"));
@@ -246,9 +246,9 @@ TEST(Overview, AllThatAreLateAreCountedWhateverWasFoundBefore) {
     }
     world.publish(names, "* * * * *");
     // Each look asks about 64 of those that have failed.
-    for (int looks = 0; looks < 2; ++looks) world.next_glance();
+    for (int looks = 0; looks < 2; ++looks) world.next_overview();
     world.where().journal_faults->jobs_older_by = std::chrono::hours{1};
-    EXPECT_EQ(counted(world.next_glance(), "jobs_late"), count);
+    EXPECT_EQ(counted(world.next_overview(), "jobs_late"), count);
 }
 
 TEST(Overview, ALostRunIsToldHoweverManyRunsCameAfterIt) {
@@ -256,7 +256,7 @@ TEST(Overview, ALostRunIsToldHoweverManyRunsCameAfterIt) {
     world.publish({"bad", "busy"});
     world.run("a", "bad", run_status::lost);
     for (int i = 0; i < 301; ++i) world.run(std::to_string(i), "busy", run_status::skipped);
-    EXPECT_THAT(kinds_in(world.glance()), ElementsAre("run_lost"));
+    EXPECT_THAT(kinds_in(world.read_overview()), ElementsAre("run_lost"));
 }
 
 TEST(Overview, ABlockedPartitionIsSeenWhicheverOfManyItIs) {
@@ -268,7 +268,7 @@ TEST(Overview, ABlockedPartitionIsSeenWhicheverOfManyItIs) {
     wide.node = "node-a";
     world.journal([&](pawl::journal& records) { return records.publish(std::vector{wide}); });
     const auto held = world.others.try_acquire("job/wide/900", {.ttl = 60s});
-    EXPECT_EQ(counted(world.glance(), "jobs_blocked"), 1);
+    EXPECT_EQ(counted(world.read_overview(), "jobs_blocked"), 1);
 }
 
 TEST(Overview, AStoreAndAJournalThatAreAwayAreTheFirstThingSaid) {
@@ -276,7 +276,7 @@ TEST(Overview, AStoreAndAJournalThatAreAwayAreTheFirstThingSaid) {
     world.publish({"a"});
     world.where().faults->fail_all = errc::unreachable;
     world.where().journal_faults->fail_all = errc::unreachable;
-    const auto seen = world.glance();
+    const auto seen = world.read_overview();
     EXPECT_THAT(kinds_in(seen), ElementsAre("store_down", "journal_down"));
     EXPECT_EQ(seen.at("store").at("up"), false);
 }
@@ -306,7 +306,7 @@ TEST(Overview, ItAsksNoQuestionForEachJob) {
         world.others.try_acquire("lock-" + std::to_string(i), {.ttl = 60s}).value().release();
     const auto journal_before = world.journal_questions();
     const auto store_before = world.store_questions();
-    const auto seen = world.glance();
+    const auto seen = world.read_overview();
     EXPECT_EQ(counted(seen, "jobs"), 2'000);
     // Some are asked about in turn, and those are few.
     EXPECT_LE(world.journal_questions() - journal_before, 40);

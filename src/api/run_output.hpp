@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/context.hpp"
-#include "api/places.hpp"
 #include "api/recent.hpp"
+#include "api/user_quota.hpp"
 #include "http/message.hpp"
 
 #include <pawl/clock.hpp>
@@ -58,8 +58,8 @@ public:
                                                std::shared_ptr<http::body_stream> where);
 
     // For a follower, who keeps it for as long as he follows.
-    std::variant<places::place, places::full> take_place(const std::string& user) {
-        return places::take(followers_, user);
+    std::variant<user_quota::permit, user_quota::full> take_place(const std::string& user) {
+        return user_quota::take(followers_, user);
     }
 
 private:
@@ -73,8 +73,8 @@ private:
     shared_context around_;
     // State
     recent<std::shared_ptr<glimpse>> parts_{parts_kept_max, part_kept};  // by run and offset
-    std::shared_ptr<places> followers_ =
-        std::make_shared<places>(places::rules{followers_max, followers_of_user_max});
+    std::shared_ptr<user_quota> followers_ =
+        std::make_shared<user_quota>(user_quota::rules{followers_max, followers_of_user_max});
 };
 
 }  // namespace pawl::api

@@ -156,8 +156,8 @@ std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
     return place.value_or(static_cast<std::uint64_t>(offset));
 }
 
-http::response full(places::full why, const std::string& user) {
-    if (why == places::full::of_user)
+http::response full(user_quota::full why, const std::string& user) {
+    if (why == user_quota::full::of_user)
         return too_many("user " + quoted(user) + " follows " +
                             std::to_string(followers_of_user_max) +
                             " outputs already; close one of them, or read by parts",
@@ -174,7 +174,8 @@ awaitable<http::response> follow(shared_context around, std::shared_ptr<run_outp
     const auto id = asked->path.at("id");
     // Taken before anything is waited for, so that many who come at once are counted as well.
     auto taken = outputs->take_place(asked->who.name);
-    if (const auto* why = std::get_if<places::full>(&taken)) co_return full(*why, asked->who.name);
+    if (const auto* why = std::get_if<user_quota::full>(&taken))
+        co_return full(*why, asked->who.name);
     auto finding = around->records->find_run(id);
     const auto run = co_await std::move(finding);
     if (run.has_error()) co_return problem_of(run.error());
@@ -191,7 +192,7 @@ awaitable<http::response> follow(shared_context around, std::shared_ptr<run_outp
     http::response made{200};
     made.set("Content-Type", "text/event-stream");
     made.set("Cache-Control", "no-store");
-    made.stream = [outputs, id, from, place = std::get<places::place>(taken)](
+    made.stream = [outputs, id, from, place = std::get<user_quota::permit>(taken)](
                       std::shared_ptr<http::body_stream> where) {
         return run_output::follow(outputs, id, from, std::move(where));
     };

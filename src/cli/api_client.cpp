@@ -97,7 +97,7 @@ public:
     run_page list_runs(const run_filter& which, const std::string& after,
                        std::size_t limit) override;
     seen_run look_for_run(const std::string& id) override;
-    told_run show_run(const std::string& id) override;
+    run_details show_run(const std::string& id) override;
     void read_output(const std::string& id, reading how, const output_taker& into) override;
     cancelled_run cancel_run(const std::string& id, const std::string& reason) override;
 
@@ -408,9 +408,9 @@ seen_run api_client::look_for_run(const std::string& id) {
     }
 }
 
-told_run api_client::show_run(const std::string& id) {
+run_details api_client::show_run(const std::string& id) {
     const auto document = got("/api/v1/runs/" + percent_encode(id));
-    told_run made;
+    run_details made;
     made.run = taken(documents::run_of(document));
     documents::member_reader read{document, "a run"};
     for (const auto& one : read.list("history"))

@@ -49,7 +49,7 @@ struct seen_run {
     std::optional<std::string> waits_for{};  // the job of the trigger, where it can be told
 };
 
-struct told_run {
+struct run_details {
     run_record run;
     std::vector<run_event> history;
 };
@@ -102,7 +102,7 @@ public:
     virtual run_page list_runs(const run_filter& which, const std::string& after,
                                std::size_t limit) = 0;
     virtual seen_run look_for_run(const std::string& id) = 0;
-    virtual told_run show_run(const std::string& id) = 0;
+    virtual run_details show_run(const std::string& id) = 0;
     virtual void read_output(const std::string& id, reading how, const output_taker& into) = 0;
     virtual cancelled_run cancel_run(const std::string& id, const std::string& reason) = 0;
 

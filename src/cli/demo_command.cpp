@@ -81,7 +81,7 @@ private:
 };
 
 // What the demonstration does to its nodes, and what that shows.
-struct drama {
+struct demo_state {
     enum class act { calm, frozen, recovered, killed, over };
     act now = act::calm;
     std::size_t victim = 0;
@@ -268,65 +268,65 @@ private:
     // Strikes a node in the middle of its run, and measures how long the next one takes to begin.
     void play_on(const event& now) {
         const auto& who = nodes_[now.node];
-        const auto since = [&] { return now.at - play_.struck; };
-        switch (play_.now) {
-            case drama::act::calm:
+        const auto since = [&] { return now.at - state_.struck; };
+        switch (state_.now) {
+            case demo_state::act::calm:
                 if (now.occurrence < first_ + (last_ - first_) / 5) return;
-                strike(now, SIGSTOP, drama::act::frozen,
+                strike(now, SIGSTOP, demo_state::act::frozen,
                        "frozen in the middle of its run (SIGSTOP)");
                 return;
-            case drama::act::frozen:
-                play_.after_freeze = since();
+            case demo_state::act::frozen:
+                state_.after_freeze = since();
                 print_line(who.process.name(), now.occurrence, now.token,
                            "took over " + seconds(since()) + " later", shade::good);
                 // The command first: its guard would not let it write.
-                kill(play_.command, SIGCONT);
-                play_.now = drama::act::recovered;
+                kill(state_.command, SIGCONT);
+                state_.now = demo_state::act::recovered;
                 return;
-            case drama::act::recovered: {
+            case demo_state::act::recovered: {
                 // Another one than before, unless that one wins every occurrence until it gets
                 // late.
                 const bool is_late = now.occurrence >= first_ + (last_ - first_) * 4 / 5;
                 if (now.occurrence < first_ + (last_ - first_) * 3 / 5 ||
-                    (now.node == play_.victim && !is_late))
+                    (now.node == state_.victim && !is_late))
                     return;
-                strike(now, SIGKILL, drama::act::killed,
+                strike(now, SIGKILL, demo_state::act::killed,
                        "killed in the middle of its run (SIGKILL)");
                 nodes_[now.node].killed = true;
                 return;
             }
-            case drama::act::killed:
-                play_.after_kill = since();
+            case demo_state::act::killed:
+                state_.after_kill = since();
                 print_line(who.process.name(), now.occurrence, now.token,
                            "took over " + seconds(since()) + " later", shade::good);
-                play_.now = drama::act::over;
+                state_.now = demo_state::act::over;
                 return;
-            case drama::act::over:
+            case demo_state::act::over:
                 return;
         }
     }
 
     void wake_the_rest(const event& now) {
-        if (now.command != play_.command) return;
-        kill(play_.guard, SIGCONT);
-        nodes_[play_.victim].process.signal(SIGCONT);
+        if (now.command != state_.command) return;
+        kill(state_.guard, SIGCONT);
+        nodes_[state_.victim].process.signal(SIGCONT);
     }
 
     // As a machine that stands still, or is gone: the agent with its guard and its command.
-    void strike(const event& now, int signal, drama::act next, const std::string& what) {
+    void strike(const event& now, int signal, demo_state::act next, const std::string& what) {
         nodes_[now.node].process.signal(signal);
-        play_.command = now.command;
-        play_.guard = now.guard;
+        state_.command = now.command;
+        state_.guard = now.guard;
         if (signal == SIGSTOP) {
             kill(now.guard, SIGSTOP);
             kill(now.command, SIGSTOP);
         } else {
             open_.erase(now.token);
         }
-        play_.now = next;
-        play_.victim = now.node;
-        play_.occurrence = now.occurrence;
-        play_.struck = lease_clock::now();
+        state_.now = next;
+        state_.victim = now.node;
+        state_.occurrence = now.occurrence;
+        state_.struck = lease_clock::now();
         print_line(nodes_[now.node].process.name(), now.occurrence, now.token, what, shade::bad);
     }
 
@@ -396,7 +396,7 @@ private:
         if (duplicates != 0) fault(std::to_string(duplicates) + " occurrences ran twice");
         if (runs_.size() != occurrences)
             fault(std::to_string(occurrences - runs_.size()) + " occurrences never ran");
-        if (play_.now != drama::act::over)
+        if (state_.now != demo_state::act::over)
             fault("the freeze and the kill did not both come to pass");
         if (stale_rejected_ == 0) fault("no stale write was attempted and rejected");
         const auto late = [](const auto& takeover) {
@@ -414,8 +414,8 @@ private:
                                           {"stale_writes_rejected", stale_rejected_},
                                           {"writes", writes},
                                           {"journal_rows", rows},
-                                          {"takeover_after_freeze_ms", ms(play_.after_freeze)},
-                                          {"takeover_after_kill_ms", ms(play_.after_kill)},
+                                          {"takeover_after_freeze_ms", ms(state_.after_freeze)},
+                                          {"takeover_after_kill_ms", ms(state_.after_kill)},
                                           {"proven", faults_.empty()},
                                           {"faults", std::move(lines)}};
         } else {
@@ -426,8 +426,8 @@ private:
                          {"duplicates", std::to_string(duplicates)},
                          {"writes accepted, tokens never falling", std::to_string(writes)},
                          {"stale writes rejected", std::to_string(stale_rejected_)},
-                         {"takeover after the freeze", late(play_.after_freeze)},
-                         {"takeover after the kill", late(play_.after_kill)}});
+                         {"takeover after the freeze", late(state_.after_freeze)},
+                         {"takeover after the kill", late(state_.after_kill)}});
             for (const auto& one : faults_)
                 std::cout << painted("NOT PROVEN: " + one, shade::bad) << '\n';
             if (faults_.empty())
@@ -446,7 +446,7 @@ private:
     std::vector<node> nodes_;
     std::int64_t first_ = 0, last_ = 0;
     instant deadline_{};
-    drama play_;
+    demo_state state_;
     std::map<std::int64_t, std::set<std::uint64_t>> runs_;
     std::set<std::uint64_t> open_;  // tokens of runs that have begun and not ended
     std::size_t began_ = 0;

@@ -116,9 +116,9 @@ void print_links(const std::vector<own_process>& nodes, const std::vector<std::s
 }
 
 // An agent whose link has been used prints the next one, for the next browser.
-class links_to_come {
+class later_login_links {
 public:
-    links_to_come(boost::asio::io_context& context, own_process& node, bool told)
+    later_login_links(boost::asio::io_context& context, own_process& node, bool told)
         : output_{context, dup(node.descriptor())}, node_{node}, told_{told} {
         watch();
     }
@@ -145,7 +145,7 @@ void wait_for_the_end(std::vector<own_process>& nodes, bool told) {
     boost::asio::io_context context;
     boost::asio::signal_set signals{context, SIGINT, SIGTERM};
     signals.async_wait([&context](boost::system::error_code, int) { context.stop(); });
-    std::deque<links_to_come> links;
+    std::deque<later_login_links> links;
     for (auto& one : nodes) links.emplace_back(context, one, told);
     context.run();
 }

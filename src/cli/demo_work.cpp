@@ -48,9 +48,10 @@ run_environment look_around() {
 
 // The guarded resource: a file that keeps the newest token in its first 20 bytes, and rejects older
 // ones. Check and write are one step, under the file's lock.
-class ledger {
+class ledger_file {
 public:
-    explicit ledger(const std::string& path) : file_{::open(path.c_str(), O_RDWR | O_CLOEXEC)} {
+    explicit ledger_file(const std::string& path)
+        : file_{::open(path.c_str(), O_RDWR | O_CLOEXEC)} {
         if (!file_.is_open())
             throw exit_error{status::io_error, "cannot open the demonstration's ledger"};
     }
@@ -87,9 +88,10 @@ private:
     exec::descriptor file_;
 };
 
-class herald {
+class event_writer {
 public:
-    explicit herald(const std::string& path) : pipe_{::open(path.c_str(), O_WRONLY | O_CLOEXEC)} {
+    explicit event_writer(const std::string& path)
+        : pipe_{::open(path.c_str(), O_WRONLY | O_CLOEXEC)} {
         if (!pipe_.is_open())
             throw exit_error{status::io_error, "cannot open the demonstration's pipe"};
     }
@@ -115,8 +117,8 @@ private:
 // write could not: that the ledger rejects it is the point.
 status run_demo_work(const demo_work_options& what) {
     const auto here = look_around();
-    const herald news{what.events};
-    ledger book{what.ledger};
+    const event_writer news{what.events};
+    ledger_file book{what.ledger};
     news.tell("began", here);
     for (int i = 0; i < writes_of_a_run; ++i) {
         time::pause_until(lease_clock::now() + pause_between_writes);

@@ -17,7 +17,7 @@ namespace pawl::cli {
 namespace {
 
 // Two threads tell: the one that writes, and pawl's own when the lease is lost.
-class teller {
+class event_writer {
 public:
     void tell(const char* what, std::uint64_t token, instant at, std::uint64_t newest = 0) {
         char line[128];
@@ -56,7 +56,7 @@ status run_drill_worker(const drill_worker_options& what) {
     sigaddset(&blocked, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
 
-    teller out;
+    event_writer out;
     auto store = locks::open(what.store, {.owner = what.name});
     out.tell("waiting", 0, lease_clock::now());
     auto tried =

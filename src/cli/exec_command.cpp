@@ -12,9 +12,9 @@
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
 #include "cli/given_options.hpp"
+#include "cli/orphaned_exec_runs.hpp"
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
-#include "cli/silent_runs.hpp"
 #include "cli/unrecorded_run.hpp"
 #include "cli/waiting_note.hpp"
 #include "exec/launcher.hpp"
@@ -80,7 +80,7 @@ exec::command command_for(const exec_options& what, const held_key& mine, const 
 }
 
 // What people should know while the command runs.
-class worried_log : public observer {
+class renewal_warning_log : public observer {
 public:
     void on_renewal_failures(std::string_view key, int failures, millis left) override {
         log(log_level::warn, "renewal failed key=" + std::string{key} + " consecutive=" +
@@ -113,8 +113,9 @@ public:
           guards_{guards},
           store_url_{choose_store(options).url},
           journal_url_{choose_journal(options).url},
-          core_{open_core(options, {.owner = {},
-                                    .observer = warning_of_pushes(std::make_shared<worried_log>())})
+          core_{open_core(options,
+                          {.owner = {},
+                           .observer = warning_of_pushes(std::make_shared<renewal_warning_log>())})
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
           claim_{*core_, what.key, how.lease},
@@ -311,7 +312,7 @@ private:
         const auto inspect = [store = core_->running()->shared_store()](std::string key) {
             return store->inspect(std::move(key));
         };
-        return judge_silent_runs(journal_, mine_.key, inspect);
+        return judge_orphaned_exec_runs(journal_, mine_.key, inspect);
     }
 
     runs::run_session::settings how_to_write() {
@@ -332,7 +333,7 @@ private:
     }
 
     run_end end_of(const ended& how, const lease* held) const {
-        runs::circumstances under;
+        runs::run_context under;
         under.is_at_least_once = plan_.lease.delivery == delivery::at_least_once;
         // It counts as done when the command says so by 0.
         under.failed = runs::failing::reopens;

@@ -5,8 +5,8 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/journal_client.hpp"
+#include "cli/orphaned_exec_runs.hpp"
 #include "cli/output.hpp"
-#include "cli/silent_runs.hpp"
 #include "documents/job_terms.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "time/pause.hpp"
@@ -67,7 +67,7 @@ public:
     run_page list_runs(const run_filter& which, const std::string& after,
                        std::size_t limit) override;
     seen_run look_for_run(const std::string& id) override;
-    told_run show_run(const std::string& id) override;
+    run_details show_run(const std::string& id) override;
     void read_output(const std::string& id, reading how, const output_taker& into) override;
     cancelled_run cancel_run(const std::string& id, const std::string& reason) override;
 
@@ -120,7 +120,7 @@ private:
         const auto inspect = [this](std::string key) -> async<std::optional<record>> {
             co_return inspect_or_fail(key);
         };
-        records().loop().wait_for(judge_silent_runs(records().shared_verbs(), "", inspect));
+        records().loop().wait_for(judge_orphaned_exec_runs(records().shared_verbs(), "", inspect));
     }
 
     // Opens the store if need be, which may have another loop: this thread drives both.
@@ -229,7 +229,7 @@ std::vector<std::uint32_t> store_client::choose_partitions(const job_entry& job,
     auto all = partitions_of(job, what);
     if (what.partition || !terms.has_slots) return all;
     const auto seen = ask(verbs().read_control_state());
-    documents::slot_situation now{seen.triggers};
+    documents::slot_inputs now{seen.triggers};
     if (what.resume)
         for (const auto& run : last_runs(job.name, page_limit_max))
             if (!now.saved && documents::has_saved(terms, run)) now.saved = run.partition;
@@ -378,9 +378,9 @@ run_record store_client::known_run(const std::string& id) {
     return *found;
 }
 
-told_run store_client::show_run(const std::string& id) {
+run_details store_client::show_run(const std::string& id) {
     judge_silent();
-    told_run made;
+    run_details made;
     made.run = known_run(id);
     made.history = ask(verbs().history(id));
     return made;

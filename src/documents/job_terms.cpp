@@ -151,7 +151,7 @@ bool has_saved(const job_terms& job, const run_record& run) {
     return !run.checkpoint.empty() && run.partition < job.partitions;
 }
 
-std::uint32_t choose_slot(const job_terms& job, const slot_situation& now) {
+std::uint32_t choose_slot(const job_terms& job, const slot_inputs& now) {
     if (now.saved) return *now.saved;
     std::vector<std::size_t> wanted(job.partitions, 0);
     for (const auto& one : now.queued)

@@ -63,14 +63,14 @@ boost::json::object dry_run_of(const job_terms& job, const std::vector<std::stri
 
 // Which slot of a job is to have a run that a user queues: with `saved` that of the last
 // checkpoint, else the one for which the fewest wait, and the first of those.
-struct slot_situation {
+struct slot_inputs {
     const std::vector<run_trigger>& queued;  // of all jobs
     std::vector<bool> taken{};               // by slot
     std::optional<std::uint32_t> saved{};    // the slot of the last checkpoint, to be resumed
 };
 // Whether the run has a checkpoint, in a slot that the job still has.
 bool has_saved(const job_terms& job, const run_record& run);
-std::uint32_t choose_slot(const job_terms& job, const slot_situation& now);
+std::uint32_t choose_slot(const job_terms& job, const slot_inputs& now);
 
 // What a resumed run of this partition would be given: of the newest that has saved anything.
 std::string last_checkpoint(const std::vector<run_record>& newest_first, std::uint32_t partition);

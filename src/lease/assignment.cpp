@@ -26,12 +26,12 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-struct bid {
+struct score {
     std::uint64_t weight;
     std::uint32_t part;
     std::size_t rank;  // of the member
 
-    bool operator<(const bid& other) const {
+    bool operator<(const score& other) const {
         return std::tie(other.weight, part, rank) < std::tie(weight, other.part, other.rank);
     }
 };
@@ -42,24 +42,24 @@ std::vector<std::uint32_t> assign(std::string_view name, std::uint32_t count,
                                   const std::vector<std::uint32_t>& members) {
     base::ensure(!members.empty());
     const auto salt = hash_of(name);
-    std::vector<bid> bids;
-    bids.reserve(count * members.size());
+    std::vector<score> scores;
+    scores.reserve(count * members.size());
     for (std::uint32_t part = 0; part < count; ++part) {
         const auto of_part = mixed(salt ^ part);
         for (std::size_t rank = 0; rank < members.size(); ++rank)
-            bids.push_back({mixed(of_part ^ members[rank]), part, rank});
+            scores.push_back({mixed(of_part ^ members[rank]), part, rank});
     }
-    std::sort(bids.begin(), bids.end());
+    std::sort(scores.begin(), scores.end());
 
-    // The highest bids go first. `extras` members are given one more than the others, so that the
+    // The highest scores go first. `extras` members are given one more than the others, so that the
     // quotas add up to the count and nothing is left over.
     const auto quota = count / members.size();
     auto extras = count % members.size();
-    constexpr auto nobody = static_cast<std::size_t>(-1);
-    std::vector<std::size_t> winner(count, nobody);
+    constexpr auto unassigned = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> winner(count, unassigned);
     std::vector<std::size_t> won(members.size(), 0);
-    for (const bid& one : bids) {
-        if (winner[one.part] != nobody || won[one.rank] > quota) continue;
+    for (const score& one : scores) {
+        if (winner[one.part] != unassigned || won[one.rank] > quota) continue;
         if (won[one.rank] == quota) {
             if (extras == 0) continue;
             --extras;

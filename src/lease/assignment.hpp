@@ -10,10 +10,10 @@
 
 namespace pawl::leasing {
 
-// For each partition the member whose it should be; members are named by their slots. Every member
-// is given floor(count / members) or one more, and one that joins or leaves moves few others.
-// REQUIRES: members are distinct, and there is one at least.
-// Source: rendezvous hashing (Thaler and Ravishankar, 1998), with a quota for each member.
+// For each partition the member whose it should be; members are named by their numbers. Every
+// member is given floor(count / members) or one more, and one that joins or leaves moves few
+// others. REQUIRES: members are distinct, and there is one at least. Source: rendezvous hashing
+// (Thaler and Ravishankar, 1998), with a quota for each member.
 std::vector<std::uint32_t> assign(std::string_view name, std::uint32_t count,
                                   const std::vector<std::uint32_t>& members);
 

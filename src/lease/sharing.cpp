@@ -37,8 +37,9 @@ constexpr double look_jitter = 0.2;
 // A newcomer is given something when it was seen twice: one that dies as it starts moves nothing.
 constexpr int looks_to_believe = 2;
 constexpr std::uint32_t looks_to_move_all = 16;
-// Where many join at once, or nothing is granted at all, the next look shows which slots are free.
-constexpr int slots_tried_max = 8;
+// Where many join at once, or nothing is granted at all, the next look shows which member numbers
+// are free.
+constexpr int numbers_tried_max = 8;
 
 std::optional<std::uint32_t> parse_number(std::string_view text) {
     // One number, one text: "07" is not ours.
@@ -57,17 +58,17 @@ sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
             (count + looks_to_move_all - 1) / looks_to_move_all};
 }
 
-std::string member_text(std::uint32_t count, std::uint32_t slot) {
-    return std::to_string(count) + '-' + std::to_string(slot);
+std::string member_text(std::uint32_t count, std::uint32_t member_number) {
+    return std::to_string(count) + '-' + std::to_string(member_number);
 }
 
 std::optional<member> parse_member(std::string_view text) {
     const auto dash = text.find('-');
     if (dash == std::string_view::npos) return std::nullopt;
     const auto count = parse_number(text.substr(0, dash));
-    const auto slot = parse_number(text.substr(dash + 1));
-    if (!count || !slot) return std::nullopt;
-    return member{*count, *slot, 0};
+    const auto member_number = parse_number(text.substr(dash + 1));
+    if (!count || !member_number) return std::nullopt;
+    return member{*count, *member_number, 0};
 }
 
 sharing::sharing(sharing_plan plan, instant now)
@@ -82,7 +83,7 @@ sharing::step sharing::next(instant now) {
     }
     if (standing_ == standing::wanting) {
         standing_ = standing::announcing;
-        return {act::announce, *slot_, now};
+        return {act::announce, *member_number_, now};
     }
     if (const auto begun = next_of_parts(now)) return *begun;
     if (!looking_ && standing_ != standing::announcing && now >= look_at_) {
@@ -96,16 +97,16 @@ sharing::step sharing::next(instant now) {
     return {act::wait, 0, until};
 }
 
-// The slot goes first: the others then wait for the partitions while their bodies still stop. It
-// goes last where others cut the work otherwise: they wait for no partition of ours.
+// The member number goes first: the others then wait for the partitions while their bodies still
+// stop. It goes last where others cut the work otherwise: they wait for no partition of ours.
 std::optional<sharing::step> sharing::next_of_ending() {
-    // A slot that was chosen and not asked for is nobody's.
+    // A member number that was chosen and not requested has no member.
     if (standing_ == standing::wanting) standing_ = standing::absent;
     const bool busy = std::any_of(parts_.begin(), parts_.end(),
                                   [](const part& one) { return one.now != state::away; });
     if (standing_ == standing::present && !(cut_otherwise_ && busy)) {
         standing_ = standing::leaving;
-        return step{act::leave, *slot_, {}};
+        return step{act::leave, *member_number_, {}};
     }
     bool quiet = (standing_ == standing::absent || standing_ == standing::gone) && !looking_;
     for (std::uint32_t i = 0; i < plan_.count; ++i) {
@@ -124,7 +125,8 @@ std::optional<sharing::step> sharing::next_of_ending() {
     return step{act::over, 0, {}};
 }
 
-// One that has no slot at this moment wants nothing new, and keeps what it has: its leases say so.
+// One that has no member number at this moment wants nothing new, and keeps what it has: its leases
+// say so.
 std::optional<sharing::step> sharing::next_of_parts(instant now) {
     for (std::uint32_t i = 0; i < plan_.count; ++i) {
         auto& one = parts_[i];
@@ -164,29 +166,29 @@ void sharing::looked(const std::vector<member>& present, instant now, double uni
             std::tie(one.since, one.count) < std::tie(oldest->since, oldest->count))
             oldest = &one;
         cut_otherwise_ = cut_otherwise_ || one.count != plan_.count;
-        if (one.count == plan_.count && !(is_present() && one.slot == slot_))
-            others_.push_back(one.slot);
+        if (one.count == plan_.count && !(is_present() && one.member_number == member_number_))
+            others_.push_back(one.member_number);
     }
     std::sort(others_.begin(), others_.end());
     held_back_ = oldest != nullptr && oldest->count != plan_.count;
     if (is_present()) {
         deliberate();
-    } else if (take_slot()) {
-        slots_tried_ = 0;
+    } else if (take_number()) {
+        numbers_tried_ = 0;
         standing_ = standing::wanting;
     }
 }
 
-// The slot that it had, or else the lowest that is free: a member that was restarted then gets the
-// partitions of the one that it replaces. False when there is none.
-bool sharing::take_slot() {
-    const auto is_free = [this](std::uint32_t slot) {
-        return !std::binary_search(others_.begin(), others_.end(), slot);
+// The member number that it had, or else the lowest that is free: a member that was restarted then
+// gets the partitions of the one that it replaces. False when there is none.
+bool sharing::take_number() {
+    const auto is_free = [this](std::uint32_t member_number) {
+        return !std::binary_search(others_.begin(), others_.end(), member_number);
     };
-    if (slot_ && is_free(*slot_)) return true;
-    for (std::uint32_t slot = 0; slot < members_max; ++slot) {
-        if (!is_free(slot)) continue;
-        slot_ = slot;
+    if (member_number_ && is_free(*member_number_)) return true;
+    for (std::uint32_t member_number = 0; member_number < members_max; ++member_number) {
+        if (!is_free(member_number)) continue;
+        member_number_ = member_number;
         return true;
     }
     return false;
@@ -197,24 +199,25 @@ void sharing::announced(instant now) {
     standing_ = standing::present;
     answered_ = true;
     failures_ = 0;
-    // Under another slot than the last the same members mean another share.
+    // Under another member number than the last the same members mean another share.
     agreed_.clear();
     // Who else began in this moment is seen at the next look.
     look_at_ = std::max(look_at_, now);
     deliberate();
 }
 
-void sharing::slot_taken(instant now) {
+void sharing::number_taken(instant now) {
     base::ensure(standing_ == standing::announcing);
-    others_.insert(std::lower_bound(others_.begin(), others_.end(), *slot_), *slot_);
-    const bool once_more = ++slots_tried_ < slots_tried_max && now < look_at_;
-    standing_ = once_more && take_slot() ? standing::wanting : standing::absent;
+    others_.insert(std::lower_bound(others_.begin(), others_.end(), *member_number_),
+                   *member_number_);
+    const bool once_more = ++numbers_tried_ < numbers_tried_max && now < look_at_;
+    standing_ = once_more && take_number() ? standing::wanting : standing::absent;
 }
 
 void sharing::announce_failed(const failure& why, instant now, double uniform) {
     base::ensure(standing_ == standing::announcing);
-    // Of this slot alone, as others have answers: the next will do.
-    if (answered_ && why.code == errc::rejected) return slot_taken(now);
+    // Of this member number alone, as others have answers: the next will do.
+    if (answered_ && why.code == errc::rejected) return number_taken(now);
     standing_ = standing::absent;
     note(why);
     look_at_ = now + backoff(failures_, plan_.interval, uniform);
@@ -244,7 +247,8 @@ void sharing::forgotten(instant now) {
 // where others cut the work otherwise.
 void sharing::deliberate() {
     auto members = others_;
-    members.insert(std::lower_bound(members.begin(), members.end(), *slot_), *slot_);
+    members.insert(std::lower_bound(members.begin(), members.end(), *member_number_),
+                   *member_number_);
     members.erase(std::unique(members.begin(), members.end()), members.end());
     if (held_back_) {
         agreed_.clear();
@@ -256,7 +260,8 @@ void sharing::deliberate() {
     }
     if (members != agreed_) {
         const auto owners = assign(plan_.name, plan_.count, members);
-        for (std::uint32_t i = 0; i < plan_.count; ++i) parts_[i].mine = owners[i] == *slot_;
+        for (std::uint32_t i = 0; i < plan_.count; ++i)
+            parts_[i].mine = owners[i] == *member_number_;
         agreed_ = std::move(members);
     }
     choose_moves();

@@ -30,7 +30,8 @@ struct sharing_plan {
 sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
                              const partition_options& options);
 
-// Live members of one share at most; whoever comes later stands by until there is a free slot.
+// Live members of one name at most; one that comes later stands by until there is a free member
+// number.
 constexpr std::uint32_t members_max = 1000;
 
 // How many intervals after the last one came or went every member holds its fair share, if no body
@@ -41,13 +42,13 @@ constexpr int intervals_to_converge = 20;
 // A live member, as the store shows it.
 struct member {
     std::uint32_t count = 0;  // into how many partitions it cuts the work
-    std::uint32_t slot = 0;
+    std::uint32_t member_number = 0;
     std::int64_t since = 0;  // its lease's acquired_at
 };
 
 // The text of a member in its key NAME/members/TEXT, and back. It has a dash, so that it never is
 // the key of a partition of another share.
-std::string member_text(std::uint32_t count, std::uint32_t slot);
+std::string member_text(std::uint32_t count, std::uint32_t member_number);
 std::optional<member> parse_member(std::string_view text);
 
 // Used by one thread at a time.
@@ -57,12 +58,12 @@ public:
 
     enum class act {
         look,      // who is there; then looked() or look_failed()
-        announce,  // claim the slot `which`, without waiting; then announced(), slot_taken() or
-                   // announce_failed()
+        announce,  // claim the member number `which`, without waiting; then announced(),
+                   // number_taken() or announce_failed()
         claim,     // the partition `which`, for as long as it takes; then granted() or unclaimed()
         call_off,  // the claim of `which`, which then still ends as it ends
         give_up,  // tell the body of `which` to stop; ended() when it has and the lease is released
-        leave,    // release the slot; then left()
+        leave,    // release the member number; then left()
         wait,     // until `until`, or until something is heard
         over      // fault() is why, if it was not called off
     };
@@ -77,9 +78,9 @@ public:
     void looked(const std::vector<member>& present, instant now, double uniform);
     void look_failed(const failure& why, instant now, double uniform);
     void announced(instant now);
-    void slot_taken(instant now);
+    void number_taken(instant now);
     void announce_failed(const failure& why, instant now, double uniform);
-    // The lease of the slot is lost.
+    // The lease of the member number is lost.
     void forgotten(instant now);
     void granted(std::uint32_t which);
     // Nothing: called off, or the wait was over.
@@ -87,8 +88,8 @@ public:
                    double uniform);
     void ended(std::uint32_t which, term_end how, instant now, double uniform);
     void left();
-    // Everything is given up: the slot, then the partitions; the slot last where others cut the
-    // work otherwise.
+    // Everything is given up: the member number, then the partitions; the member number last where
+    // others cut the work otherwise.
     void call_off();
 
     bool is_present() const { return standing_ == standing::present; }
@@ -110,7 +111,7 @@ private:
 
     std::optional<step> next_of_ending();
     std::optional<step> next_of_parts(instant now);
-    bool take_slot();
+    bool take_number();
     void deliberate();
     void choose_moves();
     void look_again(instant now, double uniform);
@@ -120,10 +121,10 @@ private:
     sharing_plan plan_;
     // State
     standing standing_ = standing::absent;
-    std::optional<std::uint32_t> slot_;  // ours, or that we had last
-    int slots_tried_ = 0;                // since the last look
-    std::vector<std::uint32_t> others_;  // slots of our kind, sorted
-    std::vector<std::uint32_t> agreed_;  // the members that `mine` was worked out from
+    std::optional<std::uint32_t> member_number_;  // ours, or that we had last
+    int numbers_tried_ = 0;                       // since the last look
+    std::vector<std::uint32_t> others_;           // member numbers of our kind, sorted
+    std::vector<std::uint32_t> agreed_;           // the members that `mine` was worked out from
     std::vector<part> parts_;
     instant look_at_;
     bool looking_ = false;

@@ -18,7 +18,7 @@ using act = sharing::act;
 constexpr instant start{1h};
 const partition_options thirty{.lease = {.ttl = 30s}};
 
-std::vector<std::uint32_t> slots(std::uint32_t count) {
+std::vector<std::uint32_t> member_numbers(std::uint32_t count) {
     std::vector<std::uint32_t> all(count);
     std::iota(all.begin(), all.end(), 0u);
     return all;
@@ -27,9 +27,9 @@ std::vector<std::uint32_t> slots(std::uint32_t count) {
 TEST(Assignment, GivesEveryMemberTheFloorOrOneMore) {
     for (std::uint32_t count : {1u, 2u, 7u, 16u, 100u}) {
         for (std::uint32_t members = 1; members <= 12; ++members) {
-            const auto owners = assign("reindex", count, slots(members));
-            for (const auto slot : slots(members)) {
-                const auto won = std::count(owners.begin(), owners.end(), slot);
+            const auto owners = assign("reindex", count, member_numbers(members));
+            for (const auto member_number : member_numbers(members)) {
+                const auto won = std::count(owners.begin(), owners.end(), member_number);
                 EXPECT_GE(won, count / members);
                 EXPECT_LE(won, (count + members - 1) / members);
             }
@@ -53,8 +53,8 @@ TEST(Assignment, MovesFewWhenAMemberJoins) {
     for (std::uint32_t members = 1; members <= 8; ++members) {
         std::size_t moved = 0, needed = 0;
         for (int name = 0; name < 100; ++name) {
-            const auto before = assign(std::to_string(name), 64, slots(members));
-            const auto after = assign(std::to_string(name), 64, slots(members + 1));
+            const auto before = assign(std::to_string(name), 64, member_numbers(members));
+            const auto after = assign(std::to_string(name), 64, member_numbers(members + 1));
             for (std::size_t i = 0; i < 64; ++i) moved += before[i] != after[i] ? 1 : 0;
             needed += 64 / (members + 1);
         }
@@ -63,14 +63,14 @@ TEST(Assignment, MovesFewWhenAMemberJoins) {
 }
 
 TEST(Assignment, ThePartitionsOfOneJobSayNothingAboutAnother) {
-    EXPECT_NE(assign("reindex", 64, slots(4)), assign("export", 64, slots(4)));
+    EXPECT_NE(assign("reindex", 64, member_numbers(4)), assign("export", 64, member_numbers(4)));
 }
 
 TEST(Member, ItsTextIsReadBackAndNothingElseIs) {
     const auto back = parse_member(member_text(16, 7));
     ASSERT_TRUE(back);
     EXPECT_EQ(back->count, 16u);
-    EXPECT_EQ(back->slot, 7u);
+    EXPECT_EQ(back->member_number, 7u);
     for (const auto* other :
          {"", "7", "16-", "-7", "16-07", "16-x", "16-7-1", "4294967296-0", "+1-2"})
         EXPECT_FALSE(parse_member(other)) << other;
@@ -168,17 +168,18 @@ TEST(Sharing, TheOnlyMemberClaimsEverythingAtOnce) {
     EXPECT_EQ(only.held.size(), 16u);
 }
 
-TEST(Sharing, AMemberTakesTheLowestSlotThatIsFree) {
+TEST(Sharing, AMemberTakesTheLowestNumberThatIsFree) {
     participant late{16};
     late.see({{16, 0, 1}, {16, 1, 2}, {16, 3, 3}});
     EXPECT_EQ(late.announcing, 2u);
-    late.machine.slot_taken(late.now);
+    late.machine.number_taken(late.now);
     late.settle();
     EXPECT_EQ(late.announcing, 4u);
 }
 
-// Goal: one slot whose record is unreadable keeps nobody out. Method: the store rejects the claim.
-TEST(Sharing, ASlotThatCannotBeReadIsPassedOver) {
+// Goal: one member number whose record is unreadable keeps no member out. Method: the store rejects
+// the claim.
+TEST(Sharing, ANumberThatCannotBeReadIsPassedOver) {
     participant late{16};
     late.see({});
     EXPECT_EQ(late.announcing, 0u);
@@ -191,14 +192,14 @@ TEST(Sharing, ASlotThatCannotBeReadIsPassedOver) {
     EXPECT_EQ(late.claiming.size(), 16u);
 }
 
-// A store in quarantine says busy to every slot.
-TEST(Sharing, TriesFewSlotsBetweenTwoLooks) {
+// A store in quarantine says busy to every member number.
+TEST(Sharing, TriesFewNumbersBetweenTwoLooks) {
     participant late{16};
     late.see({});
     int tried = 0;
     while (std::exchange(late.announcing, std::nullopt)) {
         ++tried;
-        late.machine.slot_taken(late.now);
+        late.machine.number_taken(late.now);
         late.settle();
     }
     EXPECT_EQ(tried, 8);
@@ -207,10 +208,10 @@ TEST(Sharing, TriesFewSlotsBetweenTwoLooks) {
     EXPECT_TRUE(late.announcing);
 }
 
-// Goal: a member that is told to stop ends, whatever became of its slot. Method: it is told so as
+// Goal: a member that is told to stop ends, whatever became of its number. Method: it is told so as
 // it asks for one, and the answer is one after which it would ask for the next; then between the
-// choice of a slot and its claim.
-TEST(Sharing, AMemberThatIsStoppedAsItAsksForItsSlotIsOver) {
+// choice of a member number and its claim.
+TEST(Sharing, AMemberThatIsStoppedAsItAsksForItsNumberIsOver) {
     participant taken{16}, unreadable{16}, late{16};
     for (auto* one : {&taken, &unreadable}) {
         one->see({});
@@ -218,7 +219,7 @@ TEST(Sharing, AMemberThatIsStoppedAsItAsksForItsSlotIsOver) {
         one->machine.call_off();
         EXPECT_EQ(one->settle(), act::wait);
     }
-    taken.machine.slot_taken(taken.now);
+    taken.machine.number_taken(taken.now);
     EXPECT_EQ(taken.settle(), act::over);
     unreadable.machine.announce_failed({errc::rejected, "unreadable"}, unreadable.now, 0.5);
     EXPECT_EQ(unreadable.settle(), act::over);
@@ -332,7 +333,7 @@ TEST(Sharing, ALostPartitionIsClaimedAgainAtOnce) {
     EXPECT_EQ(only.claiming.size(), 1u);
 }
 
-TEST(Sharing, WithoutASlotItKeepsWhatItHasAndWantsNothingNew) {
+TEST(Sharing, WithoutANumberItKeepsWhatItHasAndWantsNothingNew) {
     participant one{16};
     one.join({{16, 1, 2}});
     one.win_all();
@@ -387,9 +388,9 @@ TEST(Sharing, GivesUpEverythingAtOnceToOlderMembersWhoCutTheWorkOtherwise) {
     EXPECT_EQ(back.told.size(), 32u);
 }
 
-// Goal: members with another count begin when the last of these has gone. Method: its slot is there
-// until its bodies have stopped.
-TEST(Sharing, ItsSlotGoesLastWhereOthersCutTheWorkOtherwise) {
+// Goal: members with another count begin when the last of these has gone. Method: its member number
+// is there until its bodies have stopped.
+TEST(Sharing, ItsNumberGoesLastWhereOthersCutTheWorkOtherwise) {
     participant old{16};
     old.join({});
     old.win_all();
@@ -429,7 +430,7 @@ TEST(Sharing, AStoreThatNeverAnsweredAndNeedsAnAdministratorEndsIt) {
     EXPECT_EQ(one.machine.fault()->code, errc::denied);
 }
 
-// The slot goes first, so that the others wait for what is still to be released.
+// The member number goes first, so that the others wait for what is still to be released.
 TEST(Sharing, CalledOffItLeavesGivesUpEverythingAndIsOverWhenAllHasEnded) {
     participant one{4};
     one.join({});

@@ -211,7 +211,7 @@ private:
     run_end judged() const {
         auto was = was_;
         was.reason = runtime::reason_of(thrown_);
-        runs::circumstances under;
+        runs::run_context under;
         under.is_at_least_once =
             start_.delivery == delivery::at_least_once && start_.occurrence.has_value();
         under.failed = runs::failing::reopens;
@@ -234,8 +234,8 @@ private:
     run_session::self_ptr written_;  // null: there is no journal
     const std::stop_token program_;
     std::stop_source journal_;  // cancelled, or somebody else's
-    runtime::either_stop stopping_;
-    runtime::either_stop told_;
+    runtime::combined_stop stopping_;
+    runtime::combined_stop told_;
     // What the body did, and whether it had been told to stop before it ended.
     runs::work_result was_;
     std::exception_ptr thrown_;
@@ -260,7 +260,7 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
     if (won == nullptr) co_return run_outcome::skipped_busy;
     // Requested when the loop goes away while the body runs.
     std::stop_source abandoned;
-    const runtime::either_stop to_end{told.token(), abandoned.get_token()};
+    const runtime::combined_stop to_end{told.token(), abandoned.get_token()};
     granted_run now{home, what, lease{std::move(*won)}, to_end.token()};
     if (told.token().stop_requested()) {
         now.held().mark_not_started();
@@ -329,7 +329,7 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
     if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
     if (const auto* done = std::get_if<already_done>(&tried))
         return on->loop().wait_for(settle_done(*on, what, *done));
-    const runtime::either_stop told{std::move(stop), on->closing()};
+    const runtime::combined_stop told{std::move(stop), on->closing()};
     granted_run now{*on, what, std::move(std::get<lease>(tried)), told.token()};
     auto begun = now.unwritten();
     if (on->keeps_records()) begun = on->loop().wait_for(granted_run::begin(now));

@@ -16,7 +16,7 @@ run_end ended(run_status how, std::string reason) {
 }
 
 // Nothing has been done: a row that is skipped lets its occurrence run.
-run_end judge_unstarted(const work_result& what, const circumstances& under) {
+run_end judge_unstarted(const work_result& what, const run_context& under) {
     if (under.cause == stop_cause::cancelled) return ended(run_status::cancelled, "cancelled");
     auto reason = what.reason;
     if (under.cause == stop_cause::shutdown)
@@ -27,7 +27,7 @@ run_end judge_unstarted(const work_result& what, const circumstances& under) {
                  std::move(reason));
 }
 
-run_end judge_lost(const work_result& what, const circumstances& under) {
+run_end judge_lost(const work_result& what, const run_context& under) {
     auto reason =
         "its lease was lost (" + std::string{under.loss ? name_of(*under.loss) : "ending"} + ")";
     if (!what.reason.empty()) reason += "; " + what.reason;
@@ -36,12 +36,12 @@ run_end judge_lost(const work_result& what, const circumstances& under) {
 }
 
 // A deadline is the end of the lease, also where the work was dead before it could be told so.
-circumstances with_deadline(const work_result& what, circumstances under) {
+run_context with_deadline(const work_result& what, run_context under) {
     if (!under.cause && what.ending == work_ending::deadline) under.cause = stop_cause::lost;
     return under;
 }
 
-run_end judge_work(const work_result& what, const circumstances& under) {
+run_end judge_work(const work_result& what, const run_context& under) {
     if (what.succeeded && under.trusted) return ended(run_status::completed, what.reason);
     const bool timed_out = under.cause == stop_cause::timed_out;
     if (!what.started && !under.has_worked && !timed_out) return judge_unstarted(what, under);
@@ -61,7 +61,7 @@ run_end judge_work(const work_result& what, const circumstances& under) {
 
 }  // namespace
 
-run_end judge(const work_result& what, const circumstances& under) {
+run_end judge(const work_result& what, const run_context& under) {
     auto how = judge_work(what, with_deadline(what, under));
     if (what.started) how.exit_status = what.exit_status;
     return how;

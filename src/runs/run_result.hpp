@@ -40,7 +40,7 @@ enum class failing {
     reopens   // it counts as done when it succeeds: another node takes it up
 };
 
-struct circumstances {
+struct run_context {
     bool is_at_least_once = false;  // and an occurrence, not a run that somebody asked for
     bool has_worked = false;        // an attempt before this one has begun its work
     bool trusted = true;  // the lease was when the work had ended; where there is none too
@@ -50,7 +50,7 @@ struct circumstances {
     std::string_view shutdown = "the node was shut down";  // who told it to stop, for people
 };
 
-run_end judge(const work_result& what, const circumstances& under);
+run_end judge(const work_result& what, const run_context& under);
 
 enum class settlement {
     done,         // nobody else is to run the occurrence

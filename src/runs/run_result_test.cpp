@@ -32,23 +32,23 @@ work_result never_began() {
     return made;
 }
 
-circumstances calm() { return {}; }
-circumstances told(stop_cause why) {
-    circumstances under;
+run_context calm() { return {}; }
+run_context told(stop_cause why) {
+    run_context under;
     under.cause = why;
     return under;
 }
-circumstances untrusted() {
-    circumstances under;
+run_context untrusted() {
+    run_context under;
     under.trusted = false;
     under.loss = loss_reason::taken;
     return under;
 }
-circumstances after_an_attempt(circumstances under) {
+run_context after_an_attempt(run_context under) {
     under.has_worked = true;
     return under;
 }
-circumstances reopening(circumstances under) {
+run_context reopening(run_context under) {
     under.failed = failing::reopens;
     return under;
 }
@@ -56,7 +56,7 @@ circumstances reopening(circumstances under) {
 struct row {
     const char* what;
     work_result work;
-    circumstances under;
+    run_context under;
     run_status once;   // at most once, or asked for by somebody
     run_status again;  // an at-least-once occurrence
     std::string reason;

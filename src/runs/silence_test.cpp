@@ -29,13 +29,13 @@ record key_of(fence_token holder, std::optional<occurrence> done = {}) {
 }
 
 // Frozen or cut off, but its key is its own.
-TEST(SilentRun, WhoHoldsItsKeyIsAlive) {
+TEST(UnresponsiveRun, WhoHoldsItsKeyIsAlive) {
     const auto run = silent_run(delivery::at_most_once);
     EXPECT_EQ(judge_silence(run, key_of(run.token, due)).what, silence::alive);
 }
 
 // Nobody else runs that occurrence, unless it was to be done at least once.
-TEST(SilentRun, WithoutItsKeyItIsLostOrToBeResumed) {
+TEST(UnresponsiveRun, WithoutItsKeyItIsLostOrToBeResumed) {
     for (const auto& lease : {std::optional{key_of({})}, std::optional{key_of(fence_token{8})},
                               std::optional<record>{}}) {
         const auto lost = judge_silence(silent_run(delivery::at_most_once), lease);
@@ -52,7 +52,7 @@ TEST(SilentRun, WithoutItsKeyItIsLostOrToBeResumed) {
 }
 
 // The store knows better than the journal that it was done; of a later occurrence it cannot tell.
-TEST(SilentRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
+TEST(UnresponsiveRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
     const auto run = silent_run(delivery::at_least_once);
     const auto done = judge_silence(run, key_of({}, due));
     EXPECT_EQ(done.what, silence::in_doubt);

@@ -1,4 +1,4 @@
-// What runs the user's bodies: two reasons to stop made one, and a thread of its own.
+// Runs a body on a thread of its own, with two stop tokens merged into one.
 #pragma once
 
 #include "lease/election.hpp"
@@ -16,12 +16,12 @@
 namespace pawl::runtime {
 
 // Requested as soon as one of the two is.
-class either_stop {
+class combined_stop {
 public:
-    either_stop(std::stop_token one, std::stop_token other)
+    combined_stop(std::stop_token one, std::stop_token other)
         : first_{std::move(one), request{both_}}, second_{std::move(other), request{both_}} {}
-    either_stop(const either_stop&) = delete;
-    either_stop& operator=(const either_stop&) = delete;
+    combined_stop(const combined_stop&) = delete;
+    combined_stop& operator=(const combined_stop&) = delete;
 
     std::stop_token token() const { return both_.get_token(); }
 
@@ -35,7 +35,7 @@ private:
     std::stop_callback<request> first_, second_;
 };
 
-// Of what goes on in the background: what its program says, whoever awaits it, and the end of
+// For work in the background: the stop tokens of its program and of its waiter, and the end of
 // `locks`.
 class stops {
 public:
@@ -45,8 +45,8 @@ public:
     std::stop_token token() const { return all_.token(); }
 
 private:
-    either_stop both_;
-    either_stop all_;
+    combined_stop both_;
+    combined_stop all_;
 };
 
 // Runs `work`, which throws nothing, on a thread of its own and ends when it has. A coroutine that

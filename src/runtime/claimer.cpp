@@ -204,12 +204,12 @@ awaitable<std::optional<result<acquire_result<grant>>>> claimer::send(std::share
 // Waits for the store's push or for the time to be up, whichever comes first.
 awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, fence_token seen,
                                 std::shared_ptr<place_in_line> place, instant until) {
-    struct ear {
+    struct push_listener {
         boost::asio::cancellation_signal stop;
         bool over = false;
         bool deaf = false;  // no push will come
     };
-    auto listening = std::make_shared<ear>();
+    auto listening = std::make_shared<push_listener>();
     const auto heard = [self, listening, place](std::exception_ptr, const result<void>& change) {
         if (listening->over) return;
         const bool failed = change.has_error();

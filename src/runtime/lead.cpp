@@ -23,9 +23,9 @@ using runtime::lease_state;
 constexpr millis campaign_wait = std::chrono::hours{1};
 
 // One call of lead(). Shared by the caller and the loop, which take turns with it.
-struct candidacy {
-    candidacy(std::shared_ptr<engine> at, std::string wanted, const lease_options& how,
-              std::stop_token until)
+struct campaign_state {
+    campaign_state(std::shared_ptr<engine> at, std::string wanted, const lease_options& how,
+                   std::stop_token until)
         : home{std::move(at)},
           key{std::move(wanted)},
           options{how},
@@ -48,16 +48,18 @@ struct candidacy {
     double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
 };
 
-std::shared_ptr<candidacy> stand(runtime::core& what, std::string key, const lease_options& options,
-                                 std::stop_token stop, const term_body& body) {
+std::shared_ptr<campaign_state> stand(runtime::core& what, std::string key,
+                                      const lease_options& options, std::stop_token stop,
+                                      const term_body& body) {
     runtime::check_claim(*what.running(), key, options, {.wait = campaign_wait});
     if (auto bad = leadership_fault(options)) throw option_error{*bad};
     if (!body) throw option_error{"the leader of '" + key + "' has no body"};
-    return std::make_shared<candidacy>(what.running(), std::move(key), options, std::move(stop));
+    return std::make_shared<campaign_state>(what.running(), std::move(key), options,
+                                            std::move(stop));
 }
 
 // Ends early when told to stop.
-awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
+awaitable<void> rest(std::shared_ptr<campaign_state> who, instant until) {
     const auto timer = std::make_shared<net::boot_timer>(who->home->executor());
     timer->set(until);
     const auto wake = [bell = who->home->bell(), timer] { bell->post([timer] { timer->wake(); }); };
@@ -65,7 +67,7 @@ awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
     co_await timer->wait();
 }
 
-awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<candidacy> who) {
+awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<campaign_state> who) {
     const wait_policy how_long{.wait = campaign_wait};
     auto asking =
         engine::acquire_with_reason(who->home, who->key, who->options, how_long, who->shutdown);
@@ -91,7 +93,7 @@ awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<candidacy> who)
 }
 
 // On the loop. Nothing when the campaign is over.
-awaitable<std::shared_ptr<lease_state>> next_term(std::shared_ptr<candidacy> who) {
+awaitable<std::shared_ptr<lease_state>> next_term(std::shared_ptr<campaign_state> who) {
     for (;;) {
         if (who->shutdown.stop_requested()) who->machine.call_off();
         const auto step = who->machine.next(who->home->now());
@@ -117,7 +119,7 @@ awaitable<std::shared_ptr<lease_state>> next_term(std::shared_ptr<candidacy> who
 }
 
 // What the body threw.
-std::exception_ptr serve(const candidacy& who, const lease& held, const term_body& body,
+std::exception_ptr serve(const campaign_state& who, const lease& held, const term_body& body,
                          const std::stop_token& stop) {
     const term now{held.key(), held.token(), stop, who.machine.terms()};
     try {
@@ -128,13 +130,13 @@ std::exception_ptr serve(const candidacy& who, const lease& held, const term_bod
     }
 }
 
-std::uint64_t terms_of(const candidacy& who) {
+std::uint64_t terms_of(const campaign_state& who) {
     if (const auto& fault = who.machine.fault()) throw store_error{*fault};
     return who.machine.terms();
 }
 
 // On the loop; each term has a thread of its own. `told` is what the candidate listens to.
-awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candidacy> who,
+awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<campaign_state> who,
                                      std::shared_ptr<runtime::stops> told, term_body body) {
     const runtime::core::activity going_on{home};
     for (;;) {
@@ -144,8 +146,8 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
         lease held{std::move(won)};
         // Requested when the loop goes away during the term.
         std::stop_source abandoned;
-        const runtime::either_stop ending{told->token(), held.stop_token()};
-        const runtime::either_stop to_end{ending.token(), abandoned.get_token()};
+        const runtime::combined_stop ending{told->token(), held.stop_token()};
+        const runtime::combined_stop to_end{ending.token(), abandoned.get_token()};
         std::exception_ptr thrown;
         std::function<void()> work = [&] { thrown = serve(*who, held, body, to_end.token()); };
         auto working = runtime::on_thread(std::move(work), abandoned);
@@ -177,11 +179,11 @@ awaitable<std::uint64_t> lead_on_loop(std::shared_ptr<runtime::link> way, runtim
 std::uint64_t locks::lead(std::string_view key, const lease_options& options, std::stop_token stop,
                           const term_body& body) {
     const runtime::blocking_call on{core_.get()};
-    const runtime::either_stop ending{std::move(stop), on->closing()};
+    const runtime::combined_stop ending{std::move(stop), on->closing()};
     const auto who = stand(*on, std::string{key}, options, ending.token(), body);
     while (auto won = on->loop().wait_for(next_term(who))) {
         lease held{std::move(won)};
-        const runtime::either_stop told{ending.token(), held.stop_token()};
+        const runtime::combined_stop told{ending.token(), held.stop_token()};
         const auto thrown = serve(*who, held, body, told.token());
         const auto how = runtime::end_of(held, options);
         held.release();

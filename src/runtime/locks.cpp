@@ -162,7 +162,7 @@ acquire_result<lease> locks::acquire_with_reason(std::string_view key, const lea
     const runtime::blocking_call on{core_.get()};
     check_claim(*on->running(), key, options, how_long);
     const auto closing = on->closing();
-    std::optional<runtime::either_stop> both;
+    std::optional<runtime::combined_stop> both;
     if (stop.stop_possible()) both.emplace(stop, closing);
     auto claiming = engine::acquire_with_reason(on->running(), std::string{key}, options, how_long,
                                                 both ? both->token() : closing);
@@ -242,7 +242,7 @@ awaitable<fence_result> locks::async_check_fence(std::string_view resource, fenc
 
 bool locks::drain(millis longest, std::stop_token stop) {
     const runtime::blocking_call on{core_.get()};
-    const runtime::either_stop told{std::move(stop), on->closing()};
+    const runtime::combined_stop told{std::move(stop), on->closing()};
     return on->loop().wait_for(
         runtime::claimer::drain(on->running()->claims(), longest, told.token()));
 }

@@ -37,7 +37,7 @@ acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
     if (!on) return net::locks_closed();
     check_claim(*on.running(), key, options, how_long);
     const auto closing = core.closing();
-    const runtime::either_stop told{stop, closing};
+    const runtime::combined_stop told{stop, closing};
     auto answer = on.loop().wait_for(engine::acquire_with_reason(on.running(), std::string{key},
                                                                  options, how_long, told.token()));
     const bool called_off =

@@ -61,8 +61,8 @@ std::string partition_runner::key_of(std::uint32_t which) const {
     return made_of_.name + '/' + std::to_string(which);
 }
 
-// What belongs to the work does not belong to the slot, which is only there to be seen.
-lease_options partition_runner::slot_options() const {
+// What belongs to the work does not belong to the member number, which is only there to be seen.
+lease_options partition_runner::membership_options() const {
     auto options = made_of_.options.lease;
     options.min_hold = millis{0};
     options.hold_until_expiry = false;
@@ -86,9 +86,9 @@ awaitable<bool> partition_runner::run(std::shared_ptr<partition_runner> self) {
     for (;;) {
         if (self->made_of_.shutdown.stop_requested()) self->machine_.call_off();
         const auto now = self->made_of_.home->now();
-        if (self->slot_ && !self->slot_->valid()) {
+        if (self->membership_ && !self->membership_->valid()) {
             self->machine_.forgotten(now);
-            self->slot_.reset();
+            self->membership_.reset();
         }
         const auto step = self->machine_.next(now);
         if (step.what == sharing::act::over) break;
@@ -158,9 +158,9 @@ awaitable<void> partition_runner::look(std::shared_ptr<partition_runner> self) {
 }
 
 awaitable<void> partition_runner::announce(std::shared_ptr<partition_runner> self,
-                                           std::uint32_t slot) {
-    std::string key = self->members_ + leasing::member_text(self->made_of_.count, slot);
-    const auto options = self->slot_options();
+                                           std::uint32_t member_number) {
+    std::string key = self->members_ + leasing::member_text(self->made_of_.count, member_number);
+    const auto options = self->membership_options();
     auto asking = engine::acquire_with_reason(self->made_of_.home, std::move(key), options, {},
                                               std::stop_token{});
     auto answer = co_await std::move(asking);
@@ -168,18 +168,18 @@ awaitable<void> partition_runner::announce(std::shared_ptr<partition_runner> sel
     if (answer.has_error()) {
         self->machine_.announce_failed(answer.error(), now, self->uniform());
     } else if (auto* won = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
-        self->slot_.emplace(std::move(*won));
+        self->membership_.emplace(std::move(*won));
         self->machine_.announced(now);
     } else {
-        self->machine_.slot_taken(now);
+        self->machine_.number_taken(now);
     }
     self->timer_.wake();
 }
 
 awaitable<void> partition_runner::leave(std::shared_ptr<partition_runner> self) {
-    if (self->slot_) {
-        lease gone = std::move(*self->slot_);
-        self->slot_.reset();
+    if (self->membership_) {
+        lease gone = std::move(*self->membership_);
+        self->membership_.reset();
         auto releasing = gone.async_release();
         co_await std::move(releasing);
     }

@@ -1,4 +1,4 @@
-// One call of share(): a member with its slot, its claims and its bodies.
+// One call of run_partitions(): a member with its number, its claims and its bodies.
 //
 // A driver: it does what the machine of src/lease/sharing says. Everything here runs on the loop.
 #pragma once
@@ -61,19 +61,19 @@ private:
 
         lease held;
         std::stop_source give_up;
-        either_stop told;
+        combined_stop told;
     };
 
     // Does one step; false when there is nothing to do until something happens.
     bool perform(const leasing::sharing::step& step);
-    lease_options slot_options() const;
+    lease_options membership_options() const;
     std::string key_of(std::uint32_t which) const;
     double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
     void spawn(boost::asio::awaitable<void> work);
 
     static boost::asio::awaitable<void> look(std::shared_ptr<partition_runner> self);
     static boost::asio::awaitable<void> announce(std::shared_ptr<partition_runner> self,
-                                                 std::uint32_t slot);
+                                                 std::uint32_t member_number);
     static boost::asio::awaitable<void> claim(std::shared_ptr<partition_runner> self,
                                               std::uint32_t which, std::stop_token called_off);
     static boost::asio::awaitable<void> serve(std::shared_ptr<partition_runner> self,
@@ -87,7 +87,7 @@ private:
     // State, on the loop
     leasing::sharing machine_;
     net::boot_timer timer_;
-    std::optional<lease> slot_;
+    std::optional<lease> membership_;
     std::vector<std::stop_source> claims_;
     std::vector<std::unique_ptr<held_partition>> held_partitions_;
     std::exception_ptr thrown_;

@@ -55,7 +55,7 @@ boost::asio::awaitable<void> share_on_loop(std::shared_ptr<runtime::link> way, r
 void locks::run_partitions(std::string_view name, std::uint32_t count, std::stop_token stop,
                            const partition_body& body, const partition_options& options) {
     const runtime::blocking_call on{core_.get()};
-    const runtime::either_stop told{std::move(stop), on->closing()};
+    const runtime::combined_stop told{std::move(stop), on->closing()};
     const auto who = join(*on, std::string{name}, count, told.token(), body, options);
     on->loop().wait_for(partition_runner::run(who));
 }

@@ -278,13 +278,13 @@ awaitable<bool> acquirer::leave_skipped(std::shared_ptr<track> which) {
 
 // A place among the runs of this node and, where it has a bound, of its job. False when there is
 // none, and the key state knows.
-awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
+awaitable<bool> acquirer::take_turn(std::shared_ptr<track> which) {
     auto& decisions = which->decisions;
     const auto home = which->owner.lock();
     const auto bound = which->plan->runs_max;
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
-    if (!was_full && slots_.try_take()) {
+    if (!was_full && capacity_.try_take()) {
         decisions.on_room(node_.loop.now());
         co_return true;
     }
@@ -295,7 +295,7 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
         auto waiting = which->timer.wait_for(millis{200});
         co_await std::move(waiting);
     } else {
-        auto waiting = slots_.take(std::max(left, lease_clock::duration{0}));
+        auto waiting = capacity_.take(std::max(left, lease_clock::duration{0}));
         served = co_await std::move(waiting);
     }
     // It may have waited for hours.
@@ -304,7 +304,7 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
         decisions.on_room(node_.loop.now());
         co_return true;
     }
-    if (served) slots_.give_back();
+    if (served) capacity_.give_back();
     if (served && !begins)
         call_off(node_, *which);
     else
@@ -312,13 +312,13 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     co_return false;
 }
 
-void acquirer::leave_slot(known_job& home) {
+void acquirer::leave_turn(known_job& home) {
     --home.running;
-    slots_.give_back();
+    capacity_.give_back();
 }
 
 // False where there is nothing to claim any more, or no room to do it, and the queue knows. True:
-// it has taken a slot, which is to be left.
+// it has taken room, which is to be given back.
 awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) {
     bool begins = may_begin(node_, *which);
     // Whoever waits for another node's run needs no room here.
@@ -334,7 +334,7 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
         co_return false;
     }
     const auto asked = which->decisions.wanted().occurrence;
-    auto taking = take_slot(which);
+    auto taking = take_turn(which);
     const bool has_room = co_await std::move(taking);
     if (!has_room) co_return false;
     // Counted from here: partitions of a job that come due together ask at the same time.
@@ -350,7 +350,7 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
         call_off(node_, *which);
         is_settled = true;
     }
-    if (is_settled) leave_slot(*home);
+    if (is_settled) leave_turn(*home);
     co_return !is_settled;
 }
 
@@ -377,12 +377,12 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
         if (!std::exchange(node_.store_down, true))
             node_.log(log_level::warn, "store unreachable: " + answer.error().detail);
         if (!fails_open(*which, answer.error()) || !may_begin(node_, *which)) {
-            leave_slot(*home);
+            leave_turn(*home);
             co_return decisions.on_failure(at, node_.uniform());
         }
         auto running = run_without_lease(which, answer.error());
         co_await std::move(running);
-        co_return leave_slot(*home);
+        co_return leave_turn(*home);
     }
     if (std::exchange(node_.store_down, false)) node_.log(log_level::info, "store reachable again");
     if (auto* won = std::get_if<won_lease>(&*answer)) {
@@ -390,9 +390,9 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
         auto performing = perform_unless_skipped(which, std::move(*won),
                                                  under ? options.occurrence : std::nullopt);
         co_await std::move(performing);
-        co_return leave_slot(*home);
+        co_return leave_turn(*home);
     }
-    leave_slot(*home);
+    leave_turn(*home);
     if (auto* other = std::get_if<busy>(&*answer)) {
         auto settling = settle_busy(which, std::move(*other));
         co_await std::move(settling);
@@ -411,7 +411,7 @@ awaitable<void> acquirer::begin_without_lease(std::shared_ptr<track> which, fail
     if (!is_its_turn) co_return;
     auto running = run_without_lease(which, std::move(why));
     co_await std::move(running);
-    leave_slot(*home);
+    leave_turn(*home);
 }
 
 awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
@@ -529,8 +529,8 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
             which->seen->twice = which->seen->twice || !marked;
         else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
             look_for_the_dead(which);
-            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false,
-                                          *wanted.occurrence};
+            which->seen = track::observation{*(*seen)->last_done, other.holder, other.owner, false,
+                                             *wanted.occurrence};
         }
         if (!marked && node_.records && gives_way(which->plan->queue)) {
             // Skipped for good only when nobody has begun it.
@@ -563,7 +563,7 @@ void acquirer::note_holder(const std::shared_ptr<track>& which, const std::optio
     const bool marked = seen && seen->last_done && number(*seen->last_done) >= number(latest);
     if (number(holder) == 0 || marked || !seen->last_done) return;
     if (!which->seen)
-        which->seen = track::sighting{*seen->last_done, holder, seen->owner, false, latest};
+        which->seen = track::observation{*seen->last_done, holder, seen->owner, false, latest};
     else if (which->seen->at != latest)
         which->seen->twice = true;
 }

@@ -11,9 +11,9 @@
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
 #include "schedule/reconciler.hpp"
+#include "schedule/run_capacity.hpp"
 #include "schedule/runner.hpp"
 #include "schedule/skip_recorder.hpp"
-#include "schedule/slots.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -37,7 +37,7 @@ struct acquirer_parts {
 class acquirer {
 public:
     acquirer(node_state& node, acquirer_parts others, std::size_t runs_max)
-        : node_{node}, others_{others}, slots_{runs_max} {}
+        : node_{node}, others_{others}, capacity_{runs_max} {}
 
     // The queue of the key has changed: whatever it wants by now is done.
     void wake(const std::shared_ptr<track>& which);
@@ -48,7 +48,7 @@ public:
     void note_holder(const std::shared_ptr<track>& which, const std::optional<record>& seen,
                      occurrence latest);
     // Whoever waits for room on this node waits no longer.
-    void send_away() { slots_.send_away(); }
+    void send_away() { capacity_.send_away(); }
 
 private:
     using won_lease = std::shared_ptr<runtime::lease_state>;
@@ -61,8 +61,8 @@ private:
 
     boost::asio::awaitable<void> claim(std::shared_ptr<track> which, millis wait);
     boost::asio::awaitable<bool> await_turn(std::shared_ptr<track> which, millis wait);
-    boost::asio::awaitable<bool> take_slot(std::shared_ptr<track> which);
-    void leave_slot(known_job& home);
+    boost::asio::awaitable<bool> take_turn(std::shared_ptr<track> which);
+    void leave_turn(known_job& home);
     boost::asio::awaitable<void> begin_without_lease(std::shared_ptr<track> which, failure why);
     boost::asio::awaitable<void> run_without_lease(std::shared_ptr<track> which, failure why);
     void audit_fail_open(const std::string& job, const std::string& why);
@@ -76,7 +76,7 @@ private:
 
     node_state& node_;
     acquirer_parts others_;
-    slots slots_;
+    run_capacity capacity_;
     audit_backlog unaudited_;
     bool is_auditing_ = false;
 };

@@ -32,8 +32,8 @@ dispatcher::dispatcher(parts made_of)
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       reconciler_{node_, jobs_, positions_, control_, registrar_},
       acquirer_{node_, {positions_, control_, runner_, skips_, reconciler_}, made_of.runs_max},
-      lookout_{node_, acquirer_},
-      timekeeper_{node_, jobs_, registrar_, acquirer_, lookout_},
+      deferred_poller_{node_, acquirer_},
+      timekeeper_{node_, jobs_, registrar_, acquirer_, deferred_poller_},
       finder_{node_, jobs_, positions_, control_},
       control_state_{node_,
                      {jobs_, positions_, control_, registrar_, finder_, reconciler_, runner_,
@@ -106,7 +106,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             me.control_state_.wake_up();
             me.registrar_.wake_up();
             me.reconciler_.wake_up();
-            me.lookout_.wake_up();
+            me.deferred_poller_.wake_up();
         });
     };
     const std::stop_callback on_stop{stop, wake_up};
@@ -132,7 +132,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     if (me.node_.observer) me.node_.observer->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
     me.node_.spawn(me.timekeeper_.keep_time());
-    me.node_.spawn(me.lookout_.keep_looking());
+    me.node_.spawn(me.deferred_poller_.keep_looking());
     me.node_.spawn(me.control_state_.watch());
     me.node_.spawn(me.registrar_.keep_registered());
     me.node_.spawn(me.registrar_.keep_published());

@@ -1,20 +1,20 @@
 // Turns the occurrences of schedules into runs, on one node of many.
 //
 // It composes the drivers of a node and says when its day begins and ends. The timekeeper offers
-// what is due to the queue of each key, the lookout sees whether others have run what was left to
-// them, the acquirer claims what a queue wants, the runner runs what was granted; beside them the
-// registrar, the control state and the reconciler keep in touch with the other nodes. Whatever ends
-// the node in the middle, another one finds enough to go on from: the lease that expires, the row
-// that falls silent.
+// what is due to the queue of each key, the deferred_poller sees whether others have run what was
+// left to them, the acquirer claims what a queue wants, the runner runs what was granted; beside
+// them the registrar, the control state and the reconciler keep in touch with the other nodes.
+// Whatever ends the node in the middle, another one finds enough to go on from: the lease that
+// expires, the row that falls silent.
 #pragma once
 
 #include "schedule/acquirer.hpp"
 #include "schedule/control_cache.hpp"
 #include "schedule/control_watcher.hpp"
+#include "schedule/deferred_poller.hpp"
 #include "schedule/intervals.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/lookout.hpp"
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/position_finder.hpp"
@@ -83,7 +83,7 @@ private:
     registrar registrar_;
     reconciler reconciler_;
     acquirer acquirer_;
-    lookout lookout_;
+    deferred_poller deferred_poller_;
     timekeeper timekeeper_;
     position_finder finder_;
     control_watcher control_state_;

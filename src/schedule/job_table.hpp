@@ -64,14 +64,14 @@ struct track {
 
     // Who was seen holding the key, for which occurrence, and whether that was so at two
     // occurrences: then the holder takes long, or is dead and has perhaps written nothing down.
-    struct sighting {
+    struct observation {
         pawl::occurrence occurrence{};
         fence_token holder{};
         std::string owner;
         bool twice = false;
         pawl::occurrence at{};  // which was due when it was first seen
     };
-    std::optional<sighting> seen{};
+    std::optional<observation> seen{};
 };
 
 struct known_job {

@@ -37,7 +37,7 @@ void node_clock::follow_store(wall_instant local, wall_instant stores) {
 
 std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant local) {
     const bool never_right = std::exchange(was_never_right_, false);
-    const auto before = last_.value_or(sight{now, local, corrected(local)});
+    const auto before = last_.value_or(observation{now, local, corrected(local)});
     const auto passed = std::chrono::floor<microseconds>(now - before.at);
     const auto step = local - (before.local + passed);
     // Where there is no journal to compare with, what the store once told about this clock is not
@@ -45,7 +45,7 @@ std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant l
     if (whom_ == compared_with::store && (step > step_tolerated || step < -step_tolerated))
         offset_.reset();
     const auto wall = corrected(local);
-    last_ = sight{now, local, wall};
+    last_ = observation{now, local, wall};
     const auto expected = before.corrected + passed;
     if (wall > expected + step_tolerated) {
         // What came due since the last look was skipped as well, as where the node was frozen.

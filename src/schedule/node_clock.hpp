@@ -60,7 +60,7 @@ public:
     std::optional<put_back> look(instant now, wall_instant local);
 
 private:
-    struct sight {
+    struct observation {
         instant at{};
         wall_instant local{};
         wall_instant corrected{};
@@ -76,7 +76,7 @@ private:
     bool is_compared_ = false;
     bool was_never_right_ = false;                     // since the last look
     std::optional<std::chrono::microseconds> offset_;  // how far this clock is ahead
-    std::optional<sight> last_;
+    std::optional<observation> last_;
     std::deque<step_forward> steps_forward_;  // which nothing has undone, the last at the back
 };
 

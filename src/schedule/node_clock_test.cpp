@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {2'500ms, 10ms, finding::ahead, 2'500ms, 2'500ms},
                    {-1s, 10ms, finding::behind, 1s, -1s}}}));
 
-struct sight {
+struct observation {
     millis passed;  // since the last look
     millis local;   // by which the wall clock moved meanwhile
     std::optional<millis> put_back;
@@ -84,7 +84,7 @@ struct sight {
 
 struct looking {
     const char* what;
-    std::vector<sight> looks;
+    std::vector<observation> looks;
 };
 
 std::ostream& operator<<(std::ostream& out, const looking& one) { return out << one.what; }

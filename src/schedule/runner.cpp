@@ -74,7 +74,7 @@ run_order order_of(const node_state& node, const control_cache& control, const t
 }
 
 run_end judge(const active_run& run, const work_result& what, const lease* held) {
-    runs::circumstances under;
+    runs::run_context under;
     under.is_at_least_once =
         run.plan->queue.delivery == delivery::at_least_once && run.order.occurrence.has_value();
     under.has_worked = run.worked;
@@ -254,7 +254,7 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
     } else {
         work_result nothing;
         nothing.started = false;
-        runs::circumstances under;
+        runs::run_context under;
         under.is_at_least_once =
             start.delivery == delivery::at_least_once && start.occurrence.has_value();
         how = runs::judge(nothing, under);

@@ -15,7 +15,7 @@ namespace {
 
 boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> what,
                                        std::stop_token stop, std::stop_token gone) {
-    const runtime::either_stop told{std::move(stop), std::move(gone)};
+    const runtime::combined_stop told{std::move(stop), std::move(gone)};
     auto running = schedule::scheduling::run(std::move(what), told.token());
     co_return co_await std::move(running);
 }

@@ -120,10 +120,10 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
     if (interval.count() > 0) where.next_asks = where.first_asks + interval;
     where.first_look = where.first_asks + std::min(where.hold_back, hold_back_first);
     if (where.hold_back > schedule::hold_back_of(places_max, millis{0}))
-        where.first_look =
-            aligned(where.first_asks + where.hold_back, far_look_interval, lookout_.phase());
+        where.first_look = aligned(where.first_asks + where.hold_back, far_look_interval,
+                                   deferred_poller_.phase());
     where.give_up = here + std::max(queue.rules().lateness_max - late, millis{0}) + jitter;
-    if (queue.defer_occurrence(what, where)) lookout_.watch(one);
+    if (queue.defer_occurrence(what, where)) deferred_poller_.watch(one);
 }
 
 // Nobody is before this node in the line, or nothing would tell it what the others do. A claim that

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "schedule/acquirer.hpp"
+#include "schedule/deferred_poller.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/lookout.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/registrar.hpp"
 #include "schedule/timetable.hpp"
@@ -22,8 +22,8 @@ namespace pawl::schedule {
 class timekeeper {
 public:
     timekeeper(node_state& node, job_table& jobs, const registrar& nodes, acquirer& keys,
-               lookout& others)
-        : node_{node}, jobs_{jobs}, registrar_{nodes}, acquirer_{keys}, lookout_{others} {}
+               deferred_poller& others)
+        : node_{node}, jobs_{jobs}, registrar_{nodes}, acquirer_{keys}, deferred_poller_{others} {}
 
     // For as long as the node lives.
     boost::asio::awaitable<void> keep_time();
@@ -46,7 +46,7 @@ private:
     job_table& jobs_;
     const registrar& registrar_;
     acquirer& acquirer_;
-    lookout& lookout_;
+    deferred_poller& deferred_poller_;
 };
 
 }  // namespace pawl::schedule

@@ -644,8 +644,8 @@ void referee::check_edition(std::size_t job, std::size_t which) {
     const auto last = is_last ? at(plan_.end() - plan_.healthy / 2)
                               : at(replaced - plan.lateness_max() - plan_.timeout(plan));
     // What was missed is told with the occurrence after it.
-    const auto teller = after(at(plan_.faulty) + std::chrono::minutes{10});
-    const bool tells = is_last && teller && *teller < last;
+    const auto told_with = after(at(plan_.faulty) + std::chrono::minutes{10});
+    const bool tells = is_last && told_with && *told_with < last;
     for (auto next = after(begin); next && *next < last; next = after(*next))
         for (std::uint32_t i = 0; i < now.partitions; ++i)
             if (now.has_turn(*next, i))

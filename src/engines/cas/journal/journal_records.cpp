@@ -23,32 +23,32 @@ constexpr int number_bits_below_a_micro = 11;
 journal_records::journal_records(net::loop& where, const store_settings& settings,
                                  std::shared_ptr<medium> on)
     : timeout_{settings.timeout},
-      ledger_{std::make_shared<ledger>(where, std::move(on), millis{0})},
-      space_{std::make_shared<name_space>(ledger_, timeout_)} {}
+      versioned_records_{std::make_shared<versioned_records>(where, std::move(on), millis{0})},
+      space_{std::make_shared<name_space>(versioned_records_, timeout_)} {}
 
 millis journal_records::blur() const {
-    return std::chrono::ceil<millis>(ledger_->traits().clock_step);
+    return std::chrono::ceil<millis>(versioned_records_->traits().clock_step);
 }
 
 result<std::int64_t> journal_records::time() const {
-    const auto bounds = ledger_->clock();
+    const auto bounds = versioned_records_->clock();
     if (bounds.has_error()) return bounds.error();
     return std::chrono::floor<millis>(bounds->low).count();
 }
 
 result<std::int64_t> journal_records::latest_time() const {
-    const auto bounds = ledger_->clock();
+    const auto bounds = versioned_records_->clock();
     if (bounds.has_error()) return bounds.error();
     return std::chrono::ceil<millis>(bounds->high).count();
 }
 
 // 42 bits of milliseconds, 10 of microseconds, and random ones, so that two processes seldom meet.
 result<std::uint64_t> journal_records::fresh_number() {
-    const auto bounds = ledger_->clock();
+    const auto bounds = versioned_records_->clock();
     if (bounds.has_error()) return bounds.error();
     const auto micros_now = std::max<std::int64_t>(bounds->low.count(), 0);
     std::uint64_t random_bits = 0;
-    for (const char digit : ledger_->fresh_nonce().substr(0, 3))
+    for (const char digit : versioned_records_->fresh_nonce().substr(0, 3))
         random_bits = random_bits << 4 | static_cast<std::uint64_t>(base::hex_value(digit));
     const auto millis_now = static_cast<std::uint64_t>(micros_now / micros_a_milli);
     const auto rest = static_cast<std::uint64_t>(micros_now % micros_a_milli);
@@ -62,7 +62,7 @@ result<std::uint64_t> journal_records::fresh_number() {
 async<seen> journal_records::read(std::string key, instant until) {
     const auto self = shared_from_this();
     record_name name{record_kind::journal, std::move(key)};
-    auto reading = ledger_->read(std::move(name), until);
+    auto reading = versioned_records_->read(std::move(name), until);
     co_return co_await std::move(reading);
 }
 
@@ -74,7 +74,7 @@ async<std::vector<seen>> journal_records::read_many(std::vector<std::string> key
         std::vector<record_name> names;
         const auto end = std::min(keys.size(), begin + reads_a_request);
         for (auto i = begin; i < end; ++i) names.emplace_back(record_kind::journal, keys[i]);
-        auto reading = ledger_->read_many(std::move(names), until);
+        auto reading = versioned_records_->read_many(std::move(names), until);
         auto got = co_await std::move(reading);
         if (got.has_error()) co_return got.error();
         for (auto& each : *got) all.push_back(std::move(each));
@@ -85,8 +85,8 @@ async<std::vector<seen>> journal_records::read_many(std::vector<std::string> key
 async<listing> journal_records::list(std::string prefix, std::string after, std::size_t limit,
                                      instant until) {
     const auto self = shared_from_this();
-    auto listing_them =
-        ledger_->list({record_kind::journal, std::move(prefix), std::move(after), limit}, until);
+    auto listing_them = versioned_records_->list(
+        {record_kind::journal, std::move(prefix), std::move(after), limit}, until);
     co_return co_await std::move(listing_them);
 }
 
@@ -109,7 +109,7 @@ async<bool> journal_records::create(std::string key, std::string text, instant u
     bool doubted = false;
     do {
         change wanted{{record_kind::journal, key}, text, {}};
-        auto writing = ledger_->write(std::move(wanted), until);
+        auto writing = versioned_records_->write(std::move(wanted), until);
         const auto got = co_await std::move(writing);
         seen mine;
         if (got.has_value() && std::holds_alternative<written>(*got)) {
@@ -158,7 +158,7 @@ async<bool> journal_records::remove(std::string key,
                                     instant until) {
     const auto self = shared_from_this();
     const record_name name{record_kind::journal, key};
-    ledger::progress so_far{fresh_nonce()};
+    versioned_records::progress so_far{fresh_nonce()};
     do {
         auto reading = read(key, until);
         const auto stands = co_await std::move(reading);
@@ -171,7 +171,7 @@ async<bool> journal_records::remove(std::string key,
         if (goes.has_error()) co_return so_far.unsettled(goes.error());
         if (!*goes) co_return false;
         forget(key);
-        auto erasing = ledger_->erase(name, stands->at, until);
+        auto erasing = versioned_records_->erase(name, stands->at, until);
         const auto got = co_await std::move(erasing);
         if (got.has_value() && std::holds_alternative<written>(*got)) co_return true;
         if (got.has_error() && got.error().code != errc::outcome_unknown)
@@ -180,7 +180,7 @@ async<bool> journal_records::remove(std::string key,
             so_far.doubted = stands->at;
             continue;
         }
-        auto pausing = ledger_->back_off(++so_far.conflicts);
+        auto pausing = versioned_records_->back_off(++so_far.conflicts);
         co_await std::move(pausing);
     } while (now() < until);
     co_return so_far.unsettled(too_slow());
@@ -194,7 +194,7 @@ boost::asio::awaitable<bool> journal_records::tidy(std::vector<place_and_version
         if (now() >= until) co_return false;
         if (at.empty()) continue;
         if (const auto known = recall(key); known && known->at == at) forget(key);
-        auto erasing = ledger_->erase({record_kind::journal, key}, at, until);
+        auto erasing = versioned_records_->erase({record_kind::journal, key}, at, until);
         const auto erased = co_await std::move(erasing);
         all = all && erased.has_value();
     }
@@ -215,7 +215,7 @@ async<std::vector<result<write_answer>>> journal_records::write_many(std::vector
                                                                      instant until) {
     const auto self = shared_from_this();
     for (const auto& each : changes) forget(each.name.key);
-    auto writing = ledger_->write_many(changes, until);
+    auto writing = versioned_records_->write_many(changes, until);
     auto got = co_await std::move(writing);
     if (got.has_error()) co_return got.error();
     for (std::size_t i = 0; i < changes.size() && i < got->size(); ++i) {
@@ -244,7 +244,8 @@ void journal_records::remember(const std::string& key, seen what) {
 }
 
 failure journal_records::too_slow() const {
-    return {errc::unreachable, ledger_->place() + ": the journal's record changes too often"};
+    return {errc::unreachable,
+            versioned_records_->place() + ": the journal's record changes too often"};
 }
 
 }  // namespace pawl::cas

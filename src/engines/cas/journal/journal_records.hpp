@@ -5,8 +5,8 @@
 // a failure is `unreachable`. Only a write of the one record without an answer is in doubt.
 #pragma once
 
-#include "engines/cas/store/ledger.hpp"
 #include "engines/cas/store/name_space.hpp"
+#include "engines/cas/store/versioned_records.hpp"
 
 #include <pawl/spi/store_settings.hpp>
 
@@ -29,9 +29,9 @@ class journal_records : public std::enable_shared_from_this<journal_records> {
 public:
     journal_records(net::loop& where, const store_settings& settings, std::shared_ptr<medium> on);
 
-    instant now() const { return ledger_->now(); }
-    instant deadline() const { return ledger_->now() + timeout_; }
-    std::size_t batch_max() const { return ledger_->traits().batch_max; }
+    instant now() const { return versioned_records_->now(); }
+    instant deadline() const { return versioned_records_->now() + timeout_; }
+    std::size_t batch_max() const { return versioned_records_->traits().batch_max; }
     // How far apart two readings of the store's clock may be that were taken at one time.
     millis blur() const;
 
@@ -44,7 +44,7 @@ public:
     result<std::int64_t> latest_time() const;
     // Rises with time, and with every call.
     result<std::uint64_t> fresh_number();
-    std::string fresh_nonce() { return ledger_->fresh_nonce(); }
+    std::string fresh_nonce() { return versioned_records_->fresh_nonce(); }
 
     async<seen> read(std::string key, instant until);
     // Any number of them, each in its place.
@@ -73,7 +73,9 @@ public:
                    decide_step<T> decide);
     async<std::vector<result<write_answer>>> write_many(std::vector<change> changes, instant until);
 
-    boost::asio::awaitable<void> back_off(int conflicts) { return ledger_->back_off(conflicts); }
+    boost::asio::awaitable<void> back_off(int conflicts) {
+        return versioned_records_->back_off(conflicts);
+    }
 
     // What was written or seen here last under this key; without a text where only its version was
     // of use.
@@ -83,14 +85,14 @@ public:
 
     // Of a record that cannot be read.
     failure unreadable(const std::string& key, const failure& why) const {
-        return ledger_->unreadable(key, why);
+        return versioned_records_->unreadable(key, why);
     }
     failure too_slow() const;
 
 private:
     // Constant after construction
     const millis timeout_;
-    const std::shared_ptr<ledger> ledger_;
+    const std::shared_ptr<versioned_records> versioned_records_;
     const std::shared_ptr<name_space> space_;
 
     // On the loop only
@@ -119,7 +121,7 @@ async<T> journal_records::amend(std::string key, std::optional<seen> known, inst
         remember(key, std::move(mine));
     };
     auto amending =
-        ledger_->amend(std::move(name), std::move(known), until, std::move(step), wrote);
+        versioned_records_->amend(std::move(name), std::move(known), until, std::move(step), wrote);
     co_return co_await std::move(amending);
 }
 

@@ -8,7 +8,7 @@ namespace pawl::cas {
 
 cas_store::cas_store(net::loop& where, cas_settings settings, std::shared_ptr<medium> on)
     : settings_{std::move(settings)},
-      records_{std::make_shared<ledger>(
+      records_{std::make_shared<versioned_records>(
           where, on, settings_.skew.value_or(std::chrono::ceil<millis>(on->traits().skew)))},
       space_{std::make_shared<name_space>(records_, settings_.common.timeout,
                                           settings_.common.quarantine)} {}

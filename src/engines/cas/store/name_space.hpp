@@ -1,7 +1,7 @@
 // The namespace of a store: its marker, made when there is none, and what is known of it here.
 #pragma once
 
-#include "engines/cas/store/ledger.hpp"
+#include "engines/cas/store/versioned_records.hpp"
 #include "net/event.hpp"
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace pawl::cas {
 // On the loop only.
 class name_space : public std::enable_shared_from_this<name_space> {
 public:
-    name_space(std::shared_ptr<ledger> records, millis timeout,
+    name_space(std::shared_ptr<versioned_records> records, millis timeout,
                const std::optional<millis>& quarantine = {})
         : records_{std::move(records)}, timeout_{timeout}, is_wary_{quarantine.has_value()} {}
 
@@ -50,7 +50,7 @@ private:
                       instant until);
 
     // Constant after construction
-    const std::shared_ptr<ledger> records_;
+    const std::shared_ptr<versioned_records> records_;
     const millis timeout_;
     const bool is_wary_;  // a quarantine is set
 

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds race_pause{20};
 
 // Shared by the writers, which may outlive the race.
 struct one_race {
-    std::shared_ptr<ledger> on;
+    std::shared_ptr<versioned_records> on;
     instant until;
     record_name name{record_kind::fence, "pawl.self-race." + on->fresh_nonce()};
     version expected;              // by all who race
@@ -101,7 +101,7 @@ boost::asio::awaitable<void> clear_away(const std::shared_ptr<one_race>& all) {
 
 }  // namespace
 
-async<int> race(const std::shared_ptr<ledger>& on, instant until) {
+async<int> race(const std::shared_ptr<versioned_records>& on, instant until) {
     const auto begun = on->now();
     const auto enough =
         begun + std::min<std::chrono::nanoseconds>(race_time, (until - begun) / shares_of_the_time);

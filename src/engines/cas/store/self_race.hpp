@@ -4,7 +4,7 @@
 // several through at once. A lease on them is held by two sooner or later, so they are refused.
 #pragma once
 
-#include "engines/cas/store/ledger.hpp"
+#include "engines/cas/store/versioned_records.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -22,6 +22,6 @@ constexpr std::chrono::nanoseconds race_time = std::chrono::milliseconds{100};
 // Races on a scratch record, which is erased afterwards. How many rounds it took; `unsupported`
 // when the medium let two win, or kept another state than the winner's. Any other failure: the race
 // has come to no end. `on` outlives the await.
-async<int> race(const std::shared_ptr<ledger>& on, instant until);
+async<int> race(const std::shared_ptr<versioned_records>& on, instant until);
 
 }  // namespace pawl::cas

@@ -4,9 +4,9 @@
 
 #include "engines/cas/store/cas_store.hpp"
 #include "engines/cas/store/lease_rules.hpp"
-#include "engines/cas/store/ledger.hpp"
 #include "engines/cas/store/name_space.hpp"
-#include "net/quiet_store.hpp"
+#include "engines/cas/store/versioned_records.hpp"
+#include "net/nonthrowing_store.hpp"
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace pawl::cas {
 
-class cas_store : public net::quiet_store, public std::enable_shared_from_this<cas_store> {
+class cas_store : public net::nonthrowing_store, public std::enable_shared_from_this<cas_store> {
 public:
     cas_store(net::loop& where, cas_settings settings, std::shared_ptr<medium> on);
 
@@ -66,7 +66,7 @@ private:
 
     // Constant after construction
     const cas_settings settings_;
-    const std::shared_ptr<ledger> records_;
+    const std::shared_ptr<versioned_records> records_;
     const std::shared_ptr<name_space> space_;
 
     // On the loop only

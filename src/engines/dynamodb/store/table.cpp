@@ -144,17 +144,17 @@ async<table_facts> table::describe(instant until) {
     co_return std::move(found->facts);
 }
 
-async<table::sight> table::look(instant until) {
+async<table::table_status> table::look(instant until) {
     const auto self = shared_from_this();
     json::object body{{"TableName", name_}};
     auto asking = send("DescribeTable", std::move(body), effect::none, until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->no_table) co_return sight{{}, got->no_table};
+    if (got->no_table) co_return table_status{{}, got->no_table};
     const auto* description = object_in(got->body, "Table");
     if (description == nullptr)
         co_return failure{errc::protocol, place_ + ": this is no DynamoDB: it describes no table"};
-    co_return sight{read_table(*description), std::nullopt};
+    co_return table_status{read_table(*description), std::nullopt};
 }
 
 // A table that was deleted and made again, or restored, has old records or none under this name.

@@ -58,11 +58,11 @@ public:
 
 private:
     async<reply> send(const char* operation, boost::json::object body, effect what, instant until);
-    struct sight {
+    struct table_status {
         table_facts facts;
         std::optional<failure> no_table{};
     };
-    async<sight> look(instant until);
+    async<table_status> look(instant until);
     async<void> make_sure(instant until);
     async<void> create(instant until);
     failure refuse(const table_facts& facts) const;

@@ -7,12 +7,12 @@
 #include "engines/etcd/client/refusals.hpp"
 #include "engines/etcd/store/epochs.hpp"
 #include "engines/etcd/store/etcd_store.hpp"
-#include "engines/etcd/store/lease_stock.hpp"
+#include "engines/etcd/store/lease_pool.hpp"
 #include "engines/etcd/store/lease_stream.hpp"
 #include "engines/etcd/store/lease_text.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "engines/etcd/store/watch_registry.hpp"
-#include "net/quiet_store.hpp"
+#include "net/nonthrowing_store.hpp"
 
 #include <pawl/spi/rules.hpp>
 
@@ -75,7 +75,7 @@ inline std::optional<marker_text> marker_of(const wire::ResponseOp& response) {
     return found ? parse_marker(found->value(), found->mod_revision()) : std::nullopt;
 }
 
-class etcd_store : public net::quiet_store, public std::enable_shared_from_this<etcd_store> {
+class etcd_store : public net::nonthrowing_store, public std::enable_shared_from_this<etcd_store> {
 public:
     etcd_store(net::loop& where, std::shared_ptr<const etcd_settings> settings)
         : settings_{std::move(settings)},
@@ -83,7 +83,7 @@ public:
           client_{client::make(where, settings_)},
           renewals_{std::make_shared<lease_stream>(client_)},
           watches_{std::make_shared<watch_registry>(client_)},
-          leases_{std::make_shared<lease_stock>(client_, renewals_)},
+          leases_{std::make_shared<lease_pool>(client_, renewals_)},
           epochs_{std::make_shared<epochs>(client_, leases_, names_)} {}
 
     ~etcd_store() override {
@@ -214,7 +214,7 @@ private:
     const std::shared_ptr<client> client_;
     const std::shared_ptr<lease_stream> renewals_;
     const std::shared_ptr<watch_registry> watches_;
-    const std::shared_ptr<lease_stock> leases_;
+    const std::shared_ptr<lease_pool> leases_;
     const std::shared_ptr<epochs> epochs_;
 
     // On the loop only

@@ -37,8 +37,7 @@ fence_token highest_under(const marker_text& old, std::int64_t revision, micros 
 
 }  // namespace
 
-epochs::epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> leases,
-               key_names names)
+epochs::epochs(std::shared_ptr<client> through, std::shared_ptr<lease_pool> leases, key_names names)
     : through_{std::move(through)},
       leases_{std::move(leases)},
       names_{std::move(names)},

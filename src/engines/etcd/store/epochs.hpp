@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engines/etcd/client/client.hpp"
-#include "engines/etcd/store/lease_stock.hpp"
+#include "engines/etcd/store/lease_pool.hpp"
 #include "engines/etcd/store/lease_text.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "net/event.hpp"
@@ -21,7 +21,7 @@ namespace pawl::etcd {
 // On the loop only.
 class epochs : public std::enable_shared_from_this<epochs> {
 public:
-    epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> leases, key_names names);
+    epochs(std::shared_ptr<client> through, std::shared_ptr<lease_pool> leases, key_names names);
 
     // Reads it, or makes it, when it is not known.
     async<epoch> current(request_limits limits);
@@ -54,7 +54,7 @@ private:
     async<void> make_keep(request_limits limits);
 
     const std::shared_ptr<client> through_;
-    const std::shared_ptr<lease_stock> leases_;
+    const std::shared_ptr<lease_pool> leases_;
     const key_names names_;
     const millis stretch_;
     const std::string keep_;

@@ -155,7 +155,9 @@ void bound_reads(int descriptor, instant until) {
 
 // ---- Answers
 
-void answer::ender::operator()(st_mysql_res* result) const noexcept { mysql_free_result(result); }
+void answer::result_deleter::operator()(st_mysql_res* result) const noexcept {
+    mysql_free_result(result);
+}
 
 bool answer::next() {
     if (!rows_) return false;

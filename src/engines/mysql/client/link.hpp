@@ -48,11 +48,11 @@ public:
 
 private:
     friend class link;
-    struct ender {
+    struct result_deleter {
         void operator()(st_mysql_res* result) const noexcept;
     };
 
-    std::unique_ptr<st_mysql_res, ender> rows_;
+    std::unique_ptr<st_mysql_res, result_deleter> rows_;
     char** row_ = nullptr;
     unsigned long* sizes_ = nullptr;
 };

@@ -114,14 +114,14 @@ void pool::enqueue(request what) {
 }
 
 // Later, while the question is still being asked: its answer must not come before that.
-void pool::deliver(const std::shared_ptr<asker>& who, outcome got) {
+void pool::deliver(const std::shared_ptr<completion_handler>& who, outcome got) {
     if (!asking_) return who->take(std::move(got));
     auto later = std::make_shared<outcome>(std::move(got));
     boost::asio::post(executor_, [who, later] { who->take(std::move(*later)); });
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pool::give_up(std::weak_ptr<asker> who) {
+void pool::give_up(std::weak_ptr<completion_handler> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
             waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
@@ -234,7 +234,7 @@ void pool::retire(const std::shared_ptr<link>& line) {
 boost::asio::awaitable<void> pool::idle(const link* line) {
     auto begin = [this, line](auto&& handler) {
         using handler_type = std::decay_t<decltype(handler)>;
-        idle_.push_back(std::make_unique<handler_idler<handler_type>>(
+        idle_.push_back(std::make_unique<handler_idle_waiter<handler_type>>(
             line, std::forward<decltype(handler)>(handler)));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(

@@ -7,8 +7,8 @@
 
 #include "engines/mysql/client/link.hpp"
 #include "engines/mysql/client/session.hpp"
-#include "net/asker.hpp"
 #include "net/attachment.hpp"
+#include "net/completion_handler.hpp"
 #include "net/deadline_watch.hpp"
 #include "net/loop.hpp"
 
@@ -78,23 +78,23 @@ public:
     void close_from_anywhere();
 
 private:
-    using asker = net::asker<outcome>;
+    using completion_handler = net::completion_handler<outcome>;
     // A connection's coroutine that has nothing to do.
-    class idler {
+    class idle_waiter {
     public:
-        explicit idler(const link* its_line) : line{its_line} {}
-        virtual ~idler() = default;
+        explicit idle_waiter(const link* its_line) : line{its_line} {}
+        virtual ~idle_waiter() = default;
         virtual void wake() = 0;
 
         const link* const line;
     };
     template <class Handler>
-    class handler_idler;
+    class handler_idle_waiter;
 
     struct request {
-        std::string sql;             // empty: the call
-        prepared_call call;          // empty: the text
-        std::shared_ptr<asker> who;  // shared with the cancellation slot
+        std::string sql;                          // empty: the call
+        prepared_call call;                       // empty: the text
+        std::shared_ptr<completion_handler> who;  // shared with the cancellation slot
         instant deadline;
         when_locked locked = when_locked::ask_again;
         store_down unconnected = store_down::retry;
@@ -108,8 +108,8 @@ private:
     void enqueue(request what);
     boost::asio::awaitable<outcome> ask(request what);
     std::optional<failure> refuse(store_down unconnected) const;
-    void deliver(const std::shared_ptr<asker>& who, outcome got);
-    void give_up(std::weak_ptr<asker> who);
+    void deliver(const std::shared_ptr<completion_handler>& who, outcome got);
+    void give_up(std::weak_ptr<completion_handler> who);
 
     void grow();
     static boost::asio::awaitable<void> serve(std::shared_ptr<pool> self,
@@ -147,10 +147,10 @@ private:
     bool closed_ = false;
     std::deque<request> requests_;  // that wait for a connection
     std::vector<std::shared_ptr<link>> lines_;
-    std::vector<std::unique_ptr<idler>> idle_;  // the one that was busy last at the back
-    std::size_t standing_ = 0;                  // lines that are logged in
+    std::vector<std::unique_ptr<idle_waiter>> idle_;  // the one that was busy last at the back
+    std::size_t standing_ = 0;                        // lines that are logged in
     std::size_t dialling_ = 0;
-    bool asking_ = false;      // a question is being put, whose asker does not wait yet
+    bool asking_ = false;      // a question is being put, whose handler does not wait yet
     bool delivering_ = false;  // an answer, which may lead to the next question
     session_facts facts_;
     net::deadline_watch deadlines_;
@@ -161,10 +161,10 @@ private:
 };
 
 template <class Handler>
-class pool::handler_idler final : public idler {
+class pool::handler_idle_waiter final : public idle_waiter {
 public:
-    handler_idler(const link* line, Handler&& handler)
-        : idler{line}, handler_{std::move(handler)} {}
+    handler_idle_waiter(const link* line, Handler&& handler)
+        : idle_waiter{line}, handler_{std::move(handler)} {}
     void wake() override { std::move(handler_)(); }
 
 private:
@@ -173,9 +173,9 @@ private:
 
 template <class Handler>
 void pool::submit(request what, Handler&& handler) {
-    what.who =
-        net::make_asker<outcome>(std::forward<Handler>(handler),
-                                 [this](std::weak_ptr<asker> who) { give_up(std::move(who)); });
+    what.who = net::make_completion_handler<outcome>(
+        std::forward<Handler>(handler),
+        [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); });
     enqueue(std::move(what));
 }
 

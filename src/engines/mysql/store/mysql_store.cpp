@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "engines/mysql/client/past_locks.hpp"
 #include "engines/mysql/client/pool.hpp"
-#include "engines/mysql/store/lookout.hpp"
+#include "engines/mysql/store/key_poller.hpp"
 #include "engines/mysql/store/server_report.hpp"
 #include "engines/mysql/store/statements.hpp"
 #include "net/event.hpp"
@@ -154,7 +154,7 @@ private:
     const std::shared_ptr<pool> renewals_;  // for when all of the other are busy
 
     // On the loop only
-    lookout watched_;
+    key_poller watched_;
     bool looking_ = false;
     net::event look_now_;  // ends the pause between two looks
     std::uint64_t grants_ = 0;
@@ -537,10 +537,10 @@ async<void> mysql_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
     const auto started = co_await boost::asio::this_coro::cancellation_state;
     if (started.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
-    watcher mine{std::move(key), seen};
+    key_wait mine{std::move(key), seen};
     struct place {
-        lookout& in;
-        lookout::watchers::iterator where;
+        key_poller& in;
+        key_poller::waits::iterator where;
         ~place() { in.remove(where); }
     };
     const place kept{watched_, watched_.add(&mine)};

@@ -78,7 +78,8 @@ std::optional<failure> pool::refuse(store_down unconnected) const {
     return std::nullopt;
 }
 
-void pool::enqueue(statement what, store_down unconnected, std::shared_ptr<asker> who) {
+void pool::enqueue(statement what, store_down unconnected,
+                   std::shared_ptr<completion_handler> who) {
     if (auto refused = refuse(unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
@@ -93,7 +94,7 @@ void pool::enqueue(statement what, store_down unconnected, std::shared_ptr<asker
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pool::give_up(std::weak_ptr<asker> who) {
+void pool::give_up(std::weak_ptr<completion_handler> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
             waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});

@@ -11,9 +11,9 @@
 #include "engines/postgresql/client/postgresql_settings.hpp"
 #include "engines/postgresql/client/statement.hpp"
 #include "engines/postgresql/client/wire.hpp"
-#include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
+#include "net/completion_handler.hpp"
 #include "net/deadline_watch.hpp"
 
 #include <pawl/clock.hpp>
@@ -89,10 +89,10 @@ public:
     void close_from_anywhere();
 
 private:
-    using asker = net::asker<answer>;
+    using completion_handler = net::completion_handler<answer>;
 
     struct request {
-        std::shared_ptr<asker> who;  // shared with the cancellation slot
+        std::shared_ptr<completion_handler> who;  // shared with the cancellation slot
         statement what;
         instant deadline;
         store_down unconnected = store_down::retry;
@@ -126,9 +126,9 @@ private:
 
     template <class Handler>
     void submit(statement what, store_down unconnected, Handler&& handler);
-    void enqueue(statement what, store_down unconnected, std::shared_ptr<asker> who);
+    void enqueue(statement what, store_down unconnected, std::shared_ptr<completion_handler> who);
     std::optional<failure> refuse(store_down unconnected) const;
-    void give_up(std::weak_ptr<asker> who);
+    void give_up(std::weak_ptr<completion_handler> who);
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pool> self);
@@ -201,8 +201,9 @@ private:
 template <class Handler>
 void pool::submit(statement what, store_down unconnected, Handler&& handler) {
     enqueue(std::move(what), unconnected,
-            net::make_asker<answer>(std::forward<Handler>(handler),
-                                    [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+            net::make_completion_handler<answer>(
+                std::forward<Handler>(handler),
+                [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
 }
 
 }  // namespace pawl::postgresql

@@ -70,7 +70,7 @@ std::optional<failure> pipeline::refuse(std::string_view commands, store_down un
 }
 
 void pipeline::enqueue(std::string_view commands, std::size_t count, instant deadline,
-                       store_down unconnected, std::shared_ptr<asker> who) {
+                       store_down unconnected, std::shared_ptr<completion_handler> who) {
     if (auto refused = refuse(commands, unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
@@ -104,7 +104,7 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pipeline::give_up(std::weak_ptr<asker> who) {
+void pipeline::give_up(std::weak_ptr<completion_handler> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
             waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
@@ -378,7 +378,7 @@ void pipeline::check_deadlines() {
 void pipeline::expire_hasty(instant now) {
     hasty_ = false;
     instant next = instant::max();
-    std::vector<std::shared_ptr<asker>> late;
+    std::vector<std::shared_ptr<completion_handler>> late;
     for (std::size_t i = 1; i < requests_.size(); ++i) {
         if (requests_[i].deadline <= now)
             late.push_back(requests_[i].who);

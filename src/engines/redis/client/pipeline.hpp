@@ -10,10 +10,10 @@
 #include "engines/redis/client/redis_settings.hpp"
 #include "engines/redis/client/resp.hpp"
 #include "engines/redis/client/session.hpp"
-#include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "net/completion_handler.hpp"
 #include "net/deadline_watch.hpp"
 
 #include <pawl/clock.hpp>
@@ -94,11 +94,11 @@ public:
     void close_from_anywhere();
 
 private:
-    using asker = net::asker<answer>;
+    using completion_handler = net::completion_handler<answer>;
 
     struct request {
-        std::shared_ptr<asker> who;  // shared with the cancellation slot
-        std::uint64_t begin;         // offsets in the stream of all bytes ever asked
+        std::shared_ptr<completion_handler> who;  // shared with the cancellation slot
+        std::uint64_t begin;                      // offsets in the stream of all bytes ever asked
         std::uint64_t end;
         instant deadline;
         store_down unconnected;
@@ -114,8 +114,8 @@ private:
                 store_down unconnected, Handler&& handler);
     std::optional<failure> refuse(std::string_view commands, store_down unconnected) const;
     void enqueue(std::string_view commands, std::size_t count, instant deadline,
-                 store_down unconnected, std::shared_ptr<asker> who);
-    void give_up(std::weak_ptr<asker> who);
+                 store_down unconnected, std::shared_ptr<completion_handler> who);
+    void give_up(std::weak_ptr<completion_handler> who);
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pipeline> self);
@@ -188,8 +188,9 @@ template <class Handler>
 void pipeline::submit(std::string_view commands, std::size_t count, instant deadline,
                       store_down unconnected, Handler&& handler) {
     enqueue(commands, count, deadline, unconnected,
-            net::make_asker<answer>(std::forward<Handler>(handler),
-                                    [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+            net::make_completion_handler<answer>(
+                std::forward<Handler>(handler),
+                [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
 }
 
 }  // namespace pawl::redis

@@ -137,7 +137,7 @@ TEST(Pipeline, ARequestAboveTheBoundOfTheQueueIsRejectedAsNeverSent) {
 }
 
 // Goal: a caller that gives up leaves its place in the queue, so that the answers behind it still
-// find their askers. Method: it gives up while every answer is held back.
+// find their handlers. Method: it gives up while every answer is held back.
 TEST(Pipeline, TheAnswersBehindACallerThatGaveUpStayInOrder) {
     redis_server server;
     tcp_proxy proxy{server.port()};

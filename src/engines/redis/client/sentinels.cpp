@@ -147,9 +147,9 @@ async<std::shared_ptr<const redis_settings>> sentinels::locate(instant deadline)
     co_return std::shared_ptr<const redis_settings>{std::move(to)};
 }
 
-async<std::vector<sentinels::opinion>> sentinels::ask_quorum(instant deadline) {
+async<std::vector<sentinels::sentinel_reply>> sentinels::ask_quorum(instant deadline) {
     const auto self = shared_from_this();
-    std::vector<opinion> all;
+    std::vector<sentinel_reply> all;
     for (std::size_t which = 0; which < asked_.size(); ++which) {
         std::string question;
         command_writer{question, 3}.add("SENTINEL").add("CKQUORUM").add(settings_->master_name);

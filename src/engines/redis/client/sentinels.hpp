@@ -41,11 +41,11 @@ public:
     void on_move(std::function<void(const server_address&)> moved) { moved_ = std::move(moved); }
 
     // Asks every sentinel whether enough of them would agree on a failover; what each said.
-    struct opinion {
+    struct sentinel_reply {
         std::string place;
         result<std::string> said;
     };
-    async<std::vector<opinion>> ask_quorum(instant deadline);
+    async<std::vector<sentinel_reply>> ask_quorum(instant deadline);
 
     // Thread-safe. Nobody is told anything any more.
     void close_from_anywhere();

@@ -29,7 +29,7 @@ std::int64_t number_in(std::string_view text, std::int64_t otherwise = 0) {
 // All findings of one server, each beginning with its place.
 class findings {
 public:
-    findings(const testimony& said, const redis_settings& settings)
+    findings(const server_facts& said, const redis_settings& settings)
         : said_{said}, settings_{settings} {}
 
     std::vector<finding> take();
@@ -53,7 +53,7 @@ private:
     void judge_quarantine();
     void judge_cluster();
 
-    const testimony& said_;
+    const server_facts& said_;
     const redis_settings& settings_;
     std::vector<finding> all_;
 };
@@ -248,9 +248,9 @@ questions first_questions(const redis_settings& settings) {
     return asked;
 }
 
-testimony read_answers(const questions& asked, const std::vector<reply>& got,
-                       const redis_settings& settings) {
-    testimony said;
+server_facts read_answers(const questions& asked, const std::vector<reply>& got,
+                          const redis_settings& settings) {
+    server_facts said;
     if (got[0].is_text()) said.info = got[0].text;
     if (got[1].elements.size() == 2)
         said.clock =
@@ -296,8 +296,8 @@ async<std::vector<std::string>> ask_forbidden(std::shared_ptr<pipeline> link, st
     co_return forbidden;
 }
 
-async<testimony> question(server_ptr who, std::shared_ptr<const redis_settings> settings,
-                          instant deadline) {
+async<server_facts> question(server_ptr who, std::shared_ptr<const redis_settings> settings,
+                             instant deadline) {
     const auto asked = first_questions(*settings);
     const auto got = co_await who->link->ask(asked.commands, asked.count, deadline);
     if (got.has_error()) co_return got.error();
@@ -314,10 +314,10 @@ async<testimony> question(server_ptr who, std::shared_ptr<const redis_settings> 
 
 async<std::vector<finding>> ask_sentinels(std::shared_ptr<sentinels> whom, std::string master,
                                           instant deadline) {
-    const auto opinions = co_await whom->ask_quorum(deadline);
+    const auto replies = co_await whom->ask_quorum(deadline);
     std::vector<finding> all;
-    if (opinions.has_error()) co_return opinions.error();
-    for (const auto& one : *opinions) {
+    if (replies.has_error()) co_return replies.error();
+    for (const auto& one : *replies) {
         const bool good = one.said.has_value();
         all.push_back({good ? severity::ok : severity::fail, "quorum",
                        good ? one.place + ": master " + master + ": " + base::printable(*one.said)
@@ -329,12 +329,12 @@ async<std::vector<finding>> ask_sentinels(std::shared_ptr<sentinels> whom, std::
 
 }  // namespace
 
-std::vector<finding> judge_server(const testimony& said, const redis_settings& settings) {
+std::vector<finding> judge_server(const server_facts& said, const redis_settings& settings) {
     return findings{said, settings}.take();
 }
 
 // A shard that moves takes the ends of its leases along, on the clock of its old node.
-std::vector<finding> judge_clocks(const std::vector<testimony>& all) {
+std::vector<finding> judge_clocks(const std::vector<server_facts>& all) {
     if (all.size() < 2) return {};
     std::int64_t least = INT64_MAX, most = 0;
     for (const auto& one : all) {
@@ -358,7 +358,7 @@ async<examination> examine_servers(std::shared_ptr<servers> whose,
     const auto everyone = co_await whose->all(deadline);
     if (everyone.has_error()) co_return everyone.error();
     examination seen;
-    std::vector<testimony> told;
+    std::vector<server_facts> told;
     std::optional<failure> silent;
     for (const auto& one : *everyone) {
         auto asking = question(one, settings, whose->deadline_from_now());

@@ -16,7 +16,7 @@
 namespace pawl::redis {
 
 // What one server said. Empty is what its user may not know.
-struct testimony {
+struct server_facts {
     std::string place;
     std::string info;                             // INFO, all of its usual sections
     std::map<std::string, std::string> settings;  // CONFIG GET
@@ -29,8 +29,8 @@ struct testimony {
 };
 
 // Pure: what to make of it.
-std::vector<finding> judge_server(const testimony& said, const redis_settings& settings);
-std::vector<finding> judge_clocks(const std::vector<testimony>& all);
+std::vector<finding> judge_server(const server_facts& said, const redis_settings& settings);
+std::vector<finding> judge_clocks(const std::vector<server_facts>& all);
 
 async<examination> examine_servers(std::shared_ptr<servers> whose,
                                    std::shared_ptr<const redis_settings> settings);

@@ -9,8 +9,8 @@
 namespace pawl::redis {
 namespace {
 
-testimony healthy() {
-    testimony said;
+server_facts healthy() {
+    server_facts said;
     said.place = "here:6379";
     said.info =
         "# Server\r\nredis_version:7.0.15\r\n# "
@@ -47,7 +47,8 @@ redis_settings careful() {
 }
 
 // The worst that is said about a check.
-severity level_of(const testimony& said, const redis_settings& settings, const std::string& check) {
+severity level_of(const server_facts& said, const redis_settings& settings,
+                  const std::string& check) {
     auto worst = severity::ok;
     bool found = false;
     for (const auto& one : judge_server(said, settings)) {
@@ -143,7 +144,7 @@ TEST(Examination, AClusterWithoutAllOfItsSlotsFails) {
 }
 
 TEST(Examination, ClocksThatAreApartAreNamed) {
-    std::vector<testimony> all{healthy(), healthy()};
+    std::vector<server_facts> all{healthy(), healthy()};
     all[0].clock = 1'700'000'000'000'000;
     all[1].clock = 1'700'000'000'400'000;
     EXPECT_EQ(judge_clocks(all).at(0).level, severity::ok);

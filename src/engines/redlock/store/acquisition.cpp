@@ -137,12 +137,12 @@ void acquisition::withdraw(const order& what) {
         call.add(number(*wanted_.occurrence));
     auto& whom = *among_->at(what.node);
     const auto until = lease_clock::now() + longest_delay(wanted_);
-    if (remember) return whom.owe(std::move(call), until);
+    if (remember) return whom.retry_later(std::move(call), until);
     redis::script_call again = call;
     whom.ask(std::move(call), among_->deadline(),
              [self = shared_from_this(), which = what.node, until,
               again = std::move(again)](const node_answer& got) {
-                 if (got.has_error()) self->among_->at(which)->owe(again, until);
+                 if (got.has_error()) self->among_->at(which)->retry_later(again, until);
              });
 }
 

@@ -17,19 +17,22 @@ std::optional<fence_token> own_token(const std::optional<vote>& answer) {
 
 }  // namespace
 
-election::election(std::size_t nodes, std::size_t majority) : majority_{majority}, seats_(nodes) {}
+election::election(std::size_t nodes, std::size_t majority)
+    : majority_{majority}, members_(nodes) {}
 
 std::size_t election::count(stage at) const {
-    return static_cast<std::size_t>(
-        std::count_if(seats_.begin(), seats_.end(), [&](const seat& one) { return one.at == at; }));
+    return static_cast<std::size_t>(std::count_if(
+        members_.begin(), members_.end(), [&](const member_state& one) { return one.at == at; }));
 }
 
-bool election::is_candidate(const seat& one) const { return own_token(one.answer).has_value(); }
+bool election::is_candidate(const member_state& one) const {
+    return own_token(one.answer).has_value();
+}
 
 // ---- Promises
 
 void election::voted(std::size_t node, vote answer, std::vector<order>& orders) {
-    auto& one = seats_[node];
+    auto& one = members_[node];
     base::ensure(!one.answer);
     const auto* failed = std::get_if<failure>(&answer);
     const bool may_arrive = failed != nullptr && failed->code == errc::outcome_unknown;
@@ -50,7 +53,7 @@ void election::voted(std::size_t node, vote answer, std::vector<order>& orders) 
 }
 
 void election::confirm_from(std::size_t node, std::vector<order>& orders) {
-    auto& one = seats_[node];
+    auto& one = members_[node];
     one.at = stage::confirming;
     orders.push_back({order::kind::confirm, node, *own_token(one.answer)});
 }
@@ -58,7 +61,7 @@ void election::confirm_from(std::size_t node, std::vector<order>& orders) {
 void election::consider_promises(std::vector<order>& orders) {
     std::size_t promises = 0, answers = 0, healthy = 0, again = 0, done = 0;
     fence_token highest{}, before{};
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         if (!one.answer) continue;
         ++answers;
         if (!std::holds_alternative<failure>(*one.answer)) ++healthy;
@@ -71,9 +74,9 @@ void election::consider_promises(std::vector<order>& orders) {
         before = std::max(before, *own);
         ++again;
     }
-    const auto missing = seats_.size() - answers;
-    const auto same =
-        static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), [&](const seat& one) {
+    const auto missing = members_.size() - answers;
+    const auto same = static_cast<std::size_t>(
+        std::count_if(members_.begin(), members_.end(), [&](const member_state& one) {
             const auto* held = one.answer ? std::get_if<held_already>(&*one.answer) : nullptr;
             return held != nullptr && held->token == before;
         }));
@@ -81,8 +84,8 @@ void election::consider_promises(std::vector<order>& orders) {
         // A repeated claim: those that have not answered may show that it had been won.
         if (again > 0 && same < majority_ && missing > 0) return;
         token_ = same >= majority_ ? before : highest;
-        for (std::size_t i = 0; i < seats_.size(); ++i) {
-            auto& one = seats_[i];
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            auto& one = members_[i];
             if (!is_candidate(one)) continue;
             const auto* held = std::get_if<held_already>(&*one.answer);
             if (same >= majority_ && held != nullptr && held->token == before)
@@ -105,7 +108,7 @@ void election::consider_promises(std::vector<order>& orders) {
 // ---- Confirmations
 
 void election::confirmed(std::size_t node, result<bool> agreed, std::vector<order>& orders) {
-    auto& one = seats_[node];
+    auto& one = members_[node];
     base::ensure(one.at == stage::confirming);
     if (agreed.has_error()) {
         one.at = stage::unknown;
@@ -128,7 +131,7 @@ void election::consider_confirmations(std::vector<order>& orders) {
     if (agreed + count(stage::confirming) + count(stage::asked) >= majority_) return;
     std::vector<failure> failures;
     bool may_be_held = false;
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         const auto* why = one.answer ? std::get_if<failure>(&*one.answer) : nullptr;
         if (why == nullptr) continue;
         failures.push_back(*why);
@@ -136,7 +139,7 @@ void election::consider_confirmations(std::vector<order>& orders) {
     }
     if (may_be_held) {
         // A majority may have confirmed: only the claimer can undo that, or ask for it again.
-        outcome_ = explain_minority(failures, agreed, seats_.size(), errc::outcome_unknown);
+        outcome_ = explain_minority(failures, agreed, members_.size(), errc::outcome_unknown);
         return;
     }
     // Promises ran out before they were confirmed.
@@ -153,8 +156,8 @@ void election::give_up(outcome why, std::vector<order>& orders) {
 void election::abandon(std::vector<order>& orders) {
     if (over_) return;
     over_ = true;
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-        const auto& one = seats_[i];
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const auto& one = members_[i];
         if (!one.answer || one.at == stage::refused) continue;
         if (const auto own = own_token(one.answer))
             orders.push_back({order::kind::undo, i, *own});
@@ -167,7 +170,7 @@ void election::abandon(std::vector<order>& orders) {
 election::outcome election::explain_defeat() const {
     std::size_t healthy = 0, done = 0, quarantined = 0, early = 0;
     occurrence last_done{};
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         if (!one.answer || std::holds_alternative<failure>(*one.answer)) continue;
         ++healthy;
         if (const auto* told = std::get_if<already_done>(&*one.answer)) {
@@ -187,7 +190,7 @@ election::outcome election::explain_defeat() const {
     if (quarantined > 0) return busy{{}, {}, remaining, busy_reason::quarantined};
     if (early > 0) return busy{{}, {}, remaining, busy_reason::early};
     // Some say it is done, and others have not heard of it: those that are silent know.
-    if (done > 0 && healthy < seats_.size()) return too_few();
+    if (done > 0 && healthy < members_.size()) return too_few();
     return split{busy{{}, {}, remaining, busy_reason::held}};
 }
 
@@ -195,7 +198,7 @@ election::outcome election::explain_defeat() const {
 // has seen most of it.
 std::optional<busy> election::who_holds_it() const {
     const turned_down* newest = nullptr;
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         const auto* told = one.answer ? std::get_if<turned_down>(&*one.answer) : nullptr;
         if (told == nullptr) continue;
         const bool in_cooldown = told->reason == busy_reason::cooldown;
@@ -211,11 +214,11 @@ std::optional<busy> election::who_holds_it() const {
 
 // Another claim that a majority has promised the key to.
 std::optional<busy> election::who_is_ahead() const {
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         const auto* told = one.answer ? std::get_if<turned_down>(&*one.answer) : nullptr;
         if (told == nullptr || told->reason != busy_reason::held) continue;
         const auto promises = static_cast<std::size_t>(
-            std::count_if(seats_.begin(), seats_.end(), [&](const seat& other) {
+            std::count_if(members_.begin(), members_.end(), [&](const member_state& other) {
                 const auto* same =
                     other.answer ? std::get_if<turned_down>(&*other.answer) : nullptr;
                 return same != nullptr && same->reason == busy_reason::held && same->id == told->id;
@@ -230,7 +233,7 @@ std::optional<busy> election::who_is_ahead() const {
 // that has promised the key and was told nothing since.
 millis election::until_majority_may_be_free(const turned_down* newest) const {
     std::vector<millis> known;
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         if (!one.answer || std::holds_alternative<failure>(*one.answer)) continue;
         const auto* told = std::get_if<turned_down>(&*one.answer);
         const bool others = told != nullptr && newest != nullptr && told != newest;
@@ -250,12 +253,12 @@ millis election::until_majority_may_be_free(const turned_down* newest) const {
 failure election::too_few() const {
     std::vector<failure> failures;
     std::size_t healthy = 0;
-    for (const auto& one : seats_) {
+    for (const auto& one : members_) {
         const auto* why = one.answer ? std::get_if<failure>(&*one.answer) : nullptr;
         if (why != nullptr) failures.push_back(*why);
         if (one.answer && why == nullptr) ++healthy;
     }
-    return explain_minority(failures, healthy, seats_.size(), errc::unreachable);
+    return explain_minority(failures, healthy, members_.size(), errc::unreachable);
 }
 
 failure explain_minority(const std::vector<failure>& failures, std::size_t answered,

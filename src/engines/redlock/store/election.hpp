@@ -72,12 +72,12 @@ public:
 
 private:
     enum class stage { asked, confirming, agreed, refused, unknown, out };
-    struct seat {
+    struct member_state {
         stage at = stage::asked;
         std::optional<vote> answer;
     };
 
-    bool is_candidate(const seat& one) const;
+    bool is_candidate(const member_state& one) const;
     std::size_t count(stage at) const;
     void confirm_from(std::size_t node, std::vector<order>& orders);
     void consider_promises(std::vector<order>& orders);
@@ -90,7 +90,7 @@ private:
     failure too_few() const;
 
     const std::size_t majority_;
-    std::vector<seat> seats_;
+    std::vector<member_state> members_;
     fence_token token_{};
     bool over_ = false;  // lost or abandoned: promises are not needed
     std::optional<outcome> outcome_;

@@ -38,9 +38,8 @@ std::int64_t number_in(std::string_view text) {
     return base::leading_number<std::int64_t>(text).value_or(0);
 }
 
-node_testimony read_testimony(const redis::reply& got, const std::string& place,
-                              std::int64_t half_way_us) {
-    node_testimony one;
+node_facts read_facts(const redis::reply& got, const std::string& place, std::int64_t half_way_us) {
+    node_facts one;
     one.said.place = place;
     const auto& parts = got.elements;
     if (parts.size() != questions) return one;
@@ -77,7 +76,7 @@ finding judge_quorum(std::size_t answered, std::size_t nodes) {
     return {severity::ok, "quorum", text};
 }
 
-std::optional<finding> judge_clocks(const std::vector<node_testimony>& all) {
+std::optional<finding> judge_clocks(const std::vector<node_facts>& all) {
     std::vector<std::int64_t> ahead;
     for (const auto& one : all)
         if (one.ahead_us) ahead.push_back(*one.ahead_us);
@@ -93,15 +92,15 @@ std::optional<finding> judge_clocks(const std::vector<node_testimony>& all) {
 }
 
 // BORN_MS RUN_ID SINCE_US: how long the node has still to keep quiet.
-millis quarantine_left(const node_testimony& one, millis quarantine) {
+millis quarantine_left(const node_facts& one, millis quarantine) {
     const auto at = one.said.marker.rfind(' ');
     if (at == std::string::npos || !one.said.clock) return millis{0};
     const auto since = number_in(std::string_view{one.said.marker}.substr(at + 1));
     return millis{(since - *one.said.clock) / 1000} + quarantine;
 }
 
-finding judge_quarantine(const std::vector<node_testimony>& all,
-                         const redis::redis_settings& settings, std::size_t nodes) {
+finding judge_quarantine(const std::vector<node_facts>& all, const redis::redis_settings& settings,
+                         std::size_t nodes) {
     const auto& quarantine = settings.common.quarantine;
     if (!quarantine)
         return {severity::warn, "quarantine",
@@ -125,7 +124,7 @@ finding judge_quarantine(const std::vector<node_testimony>& all,
 
 }  // namespace
 
-std::vector<finding> judge_nodes(const std::vector<node_testimony>& all,
+std::vector<finding> judge_nodes(const std::vector<node_facts>& all,
                                  const std::vector<failure>& silent,
                                  const redis::redis_settings& settings, std::size_t nodes) {
     std::vector<finding> found{judge_quorum(all.size(), nodes)};
@@ -155,13 +154,12 @@ async<examination> examine_nodes(std::shared_ptr<quorum> among) {
                                   });
     const round::judge all_of_them = [](const round&) { return false; };
     co_await votes->until(all_of_them);
-    std::vector<node_testimony> told;
+    std::vector<node_facts> told;
     examination seen;
     for (std::size_t i = 0; i < among->size(); ++i) {
         const auto& got = votes->answers()[i];
         if (!got || got->has_error()) continue;
-        auto one =
-            read_testimony(**got, among->at(i)->place(), asked + ((*heard_at)[i] - asked) / 2);
+        auto one = read_facts(**got, among->at(i)->place(), asked + ((*heard_at)[i] - asked) / 2);
         one.said.tls = among->at(i)->examine_tls();
         const auto version = redis::server_version(one.said.info);
         if (!version.empty() && seen.version.find(version) == std::string::npos)

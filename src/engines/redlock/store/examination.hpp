@@ -16,13 +16,13 @@
 namespace pawl::redlock {
 
 // How far each node's clock is ahead of this machine's, and what it said.
-struct node_testimony {
-    redis::testimony said;
+struct node_facts {
+    redis::server_facts said;
     std::optional<std::int64_t> ahead_us;
 };
 
 // Pure: what to make of all of them. `silent` nodes said nothing.
-std::vector<finding> judge_nodes(const std::vector<node_testimony>& all,
+std::vector<finding> judge_nodes(const std::vector<node_facts>& all,
                                  const std::vector<failure>& silent,
                                  const redis::redis_settings& settings, std::size_t nodes);
 

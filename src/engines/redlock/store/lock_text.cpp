@@ -21,13 +21,13 @@ bool take_phase(std::string_view& text, node_record::phase& at) {
     return word == "-" || word == "p" || word == "c";
 }
 
-std::size_t holders_of(sightings seen, fence_token token) {
+std::size_t holders_of(observations seen, fence_token token) {
     return static_cast<std::size_t>(std::count_if(
         seen.begin(), seen.end(), [&](const auto& one) { return one && one->holds(token); }));
 }
 
 // The token that a majority holds, if there is one.
-std::optional<fence_token> held_by_majority(sightings seen, std::size_t majority) {
+std::optional<fence_token> held_by_majority(observations seen, std::size_t majority) {
     for (const auto& one : seen)
         if (one && one->at == node_record::phase::confirmed && one->is_live() &&
             holders_of(seen, one->holder) >= majority)
@@ -37,7 +37,7 @@ std::optional<fence_token> held_by_majority(sightings seen, std::size_t majority
 
 // Without a majority in sight: the newest token, if no node says that it is over, and those that
 // are missing may hold it.
-std::optional<fence_token> held_perhaps(sightings seen, fence_token newest, std::size_t nodes,
+std::optional<fence_token> held_perhaps(observations seen, fence_token newest, std::size_t nodes,
                                         std::size_t majority) {
     const auto holders = holders_of(seen, newest);
     if (holders == 0 || holders + nodes - seen.size() < majority) return std::nullopt;
@@ -52,7 +52,8 @@ constexpr millis stamps_apart_max{100};
 
 // Whether nodes that are missing could not say that the lease ends noticeably later: one that has
 // answered may be the one that a renewal has yet to reach.
-bool end_is_settled(sightings seen, fence_token holder, std::size_t missing, std::size_t majority) {
+bool end_is_settled(observations seen, fence_token holder, std::size_t missing,
+                    std::size_t majority) {
     if (missing >= majority) return false;
     std::vector<millis> times;
     for (const auto& one : seen)
@@ -87,7 +88,7 @@ std::optional<node_record> parse_record(std::string_view text, std::int64_t now)
 
 std::string digits_of(fence_token token) { return base::padded(number(token), 16); }
 
-std::optional<record> merge(const std::string& key, sightings seen, std::size_t nodes,
+std::optional<record> merge(const std::string& key, observations seen, std::size_t nodes,
                             std::size_t majority) {
     const node_record* newest = nullptr;
     record all;
@@ -122,7 +123,7 @@ std::optional<record> merge(const std::string& key, sightings seen, std::size_t 
     return all;
 }
 
-bool is_settled(sightings seen, std::size_t nodes, std::size_t majority) {
+bool is_settled(observations seen, std::size_t nodes, std::size_t majority) {
     if (seen.size() == nodes) return true;
     if (seen.size() < majority) return false;
     if (const auto held = held_by_majority(seen, majority))

@@ -35,13 +35,13 @@ std::optional<node_record> parse_record(std::string_view text, std::int64_t now)
 std::string digits_of(fence_token token);
 
 // What one node said of a key; empty: it has no record. Only nodes that answered are there.
-using sightings = std::span<const std::optional<node_record>>;
+using observations = std::span<const std::optional<node_record>>;
 
 // Held if a majority says so; where nodes are missing, by those that have seen most. Empty for a
 // key that was never held.
-std::optional<record> merge(const std::string& key, sightings seen, std::size_t nodes,
+std::optional<record> merge(const std::string& key, observations seen, std::size_t nodes,
                             std::size_t majority);
 // Whether nodes that are missing could not change who holds the key, nor noticeably until when.
-bool is_settled(sightings seen, std::size_t nodes, std::size_t majority);
+bool is_settled(observations seen, std::size_t nodes, std::size_t majority);
 
 }  // namespace pawl::redlock

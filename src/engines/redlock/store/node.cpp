@@ -15,7 +15,7 @@ constexpr millis backoff_min{10};
 constexpr millis backoff_max{1000};
 // How long a node that is down is tried after somebody last wanted it.
 constexpr millis interest{10'000};
-// How many debts are tried one after the other though each is refused.
+// How many pending commands are tried one after the other though each is refused.
 constexpr std::size_t refusals_max = 16;
 
 }  // namespace
@@ -129,7 +129,7 @@ void node::want() {
 
 bool node::is_worth_trying() {
     if (closed_) return false;
-    const bool owes = drop_late_debts() || settling_;
+    const bool owes = drop_late_commands() || settling_;
     if (is_down()) return owes || lease_clock::now() < wanted_until_;
     return refuses_ && owes;
 }
@@ -161,29 +161,29 @@ boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
 
 // ---- Debts
 
-void node::owe(redis::script_call call, instant until) {
+void node::retry_later(redis::script_call call, instant until) {
     if (closed_) return;
-    if (debts_.size() >= debts_max) debts_.pop_front();
-    debts_.push_back({std::move(call), until});
+    if (pending_.size() >= pending_max) pending_.pop_front();
+    pending_.push_back({std::move(call), until});
     if (is_down() || refuses_)
         want();
     else
         settle();
 }
 
-// True if any debt is left.
-bool node::drop_late_debts() {
+// True if any command is left.
+bool node::drop_late_commands() {
     const auto now = lease_clock::now();
-    std::erase_if(debts_, [&](const debt& one) { return one.until <= now; });
-    return !debts_.empty();
+    std::erase_if(pending_, [&](const pending_command& one) { return one.until <= now; });
+    return !pending_.empty();
 }
 
 // One after the other, so that a node that comes back is not flooded.
 void node::settle() {
-    if (settling_ || closed_ || debts_.empty() || !drop_late_debts()) return;
+    if (settling_ || closed_ || pending_.empty() || !drop_late_commands()) return;
     settling_ = true;
-    auto next = std::make_shared<debt>(std::move(debts_.front()));
-    debts_.pop_front();
+    auto next = std::make_shared<pending_command>(std::move(pending_.front()));
+    pending_.pop_front();
     const auto deadline = lease_clock::now() + settings_->common.timeout;
     ask(next->call, deadline, [self = shared_from_this(), next](const node_answer& got) {
         self->settling_ = false;
@@ -194,12 +194,12 @@ void node::settle() {
             return self->settle();
         }
         if (!self->refuses_) {
-            self->debts_.push_front(std::move(*next));
+            self->pending_.push_front(std::move(*next));
             return self->want();
         }
         // Others may be taken all the same: a full server still deletes.
-        self->debts_.push_back(std::move(*next));
-        if (++self->refused_ < std::min(self->debts_.size(), refusals_max)) return self->settle();
+        self->pending_.push_back(std::move(*next));
+        if (++self->refused_ < std::min(self->pending_.size(), refusals_max)) return self->settle();
         self->refused_ = 0;
         self->want();
     });
@@ -213,7 +213,7 @@ void node::close_from_anywhere() {
     subscriber_->close_from_anywhere();
     attachment_->post([self = shared_from_this()] {
         self->closed_ = true;
-        self->debts_.clear();
+        self->pending_.clear();
         self->pause_->wake();
     });
 }
@@ -221,7 +221,7 @@ void node::close_from_anywhere() {
 void node::loop_ends() {
     closed_ = true;
     pause_.reset();
-    debts_.clear();
+    pending_.clear();
 }
 
 }  // namespace pawl::redlock

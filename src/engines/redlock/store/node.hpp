@@ -35,7 +35,7 @@ using answer_taker = std::function<void(node_answer)>;
 // Used on its loop only, but for close_from_anywhere.
 class node : public net::attached, public std::enable_shared_from_this<node> {
 public:
-    static constexpr std::size_t debts_max = 4096;
+    static constexpr std::size_t pending_max = 4096;
 
     static std::shared_ptr<node> make(net::loop& where,
                                       std::shared_ptr<const redis::redis_settings> settings);
@@ -74,7 +74,7 @@ public:
     void want();
 
     // Told as soon as the node answers, or never if that is later than `until`.
-    void owe(redis::script_call call, instant until);
+    void retry_later(redis::script_call call, instant until);
 
     // Thread-safe. Nobody waits for an answer any more.
     void close_from_anywhere();
@@ -83,7 +83,7 @@ private:
     // Makes a call of a script by which a node promises something; `life` is its first argument.
     using guarded_script = std::function<redis::script_call(const std::string& life)>;
 
-    struct debt {
+    struct pending_command {
         redis::script_call call;
         instant until;
     };
@@ -99,7 +99,7 @@ private:
     void note_failure(const failure& why);
     void note_answer();
     void settle();
-    bool drop_late_debts();
+    bool drop_late_commands();
     bool is_worth_trying();
     static boost::asio::awaitable<void> keep_trying(std::shared_ptr<node> self);
 
@@ -120,9 +120,9 @@ private:
     bool trying_ = false;
     bool settling_ = false;
     bool refuses_ = false;     // what it was to be told last: it cannot write for now
-    std::size_t refused_ = 0;  // debts in a row, since the last pause
+    std::size_t refused_ = 0;  // pending commands in a row, since the last pause
     bool closed_ = false;
-    std::deque<debt> debts_;
+    std::deque<pending_command> pending_;
     std::optional<net::boot_timer> pause_;  // empty once the loop has ended
     std::minstd_rand random_;
     std::string scratch_;  // the command being encoded; copied before anybody else encodes

@@ -13,22 +13,23 @@
 namespace pawl::redlock {
 namespace {
 
-using sighting = std::optional<node_record>;
+using observation = std::optional<node_record>;
 
 // What inspect.lua says: the node's clock, and the record if there is one.
-result<sighting> read_sighting(const quorum& among, std::size_t which, const redis::reply& got) {
+result<observation> read_observation(const quorum& among, std::size_t which,
+                                     const redis::reply& got) {
     const auto& parts = got.elements;
     if (parts.empty() || !parts[0].is_integer()) return among.unexpected(which, "inspect");
-    if (parts.size() < 2 || !parts[1].is_text()) return sighting{};
+    if (parts.size() < 2 || !parts[1].is_text()) return observation{};
     return parse_record(parts[1].text, parts[0].number);
 }
 
-std::vector<sighting> sightings_of(const quorum& among, const round& votes) {
-    std::vector<sighting> seen;
+std::vector<observation> observations_of(const quorum& among, const round& votes) {
+    std::vector<observation> seen;
     for (std::size_t i = 0; i < votes.answers().size(); ++i) {
         const auto& got = votes.answers()[i];
         if (!got || got->has_error()) continue;
-        auto one = read_sighting(among, i, **got);
+        auto one = read_observation(among, i, **got);
         if (one.has_value()) seen.push_back(*std::move(one));
     }
     return seen;
@@ -98,7 +99,7 @@ redis::script_call list_call(const quorum& among, const std::string& prefix,
 struct overlay {
     std::size_t pages = 0;
     std::optional<std::string> horizon;  // the first last key of a full page
-    std::map<std::string, std::vector<sighting>> keys;
+    std::map<std::string, std::vector<observation>> keys;
 };
 
 bool lay_over(overlay& all, const redis::reply& got, std::size_t limit) {
@@ -136,10 +137,10 @@ async<std::optional<record>> look_at(std::shared_ptr<quorum> among, std::string 
     const auto majority = among->majority();
     const round::judge enough = [among, majority](const round& all) {
         return all.healthy() >= majority &&
-               is_settled(sightings_of(*among, all), among->size(), majority);
+               is_settled(observations_of(*among, all), among->size(), majority);
     };
     co_await votes->until(enough);
-    const auto seen = sightings_of(*among, *votes);
+    const auto seen = observations_of(*among, *votes);
     if (seen.size() < majority) co_return among->minority(*votes, errc::unreachable);
     if (votes->was_cancelled())
         co_return failure{errc::unreachable, among->at(0)->place() + ": cancelled by the caller"};
@@ -183,7 +184,7 @@ async<std::optional<held_lease>> find_claim(std::shared_ptr<quorum> among, std::
     const auto majority = among->majority();
     const round::judge enough = [](const round& all) { return all.missing() == 0; };
     co_await votes->until(enough);
-    const auto seen = sightings_of(*among, *votes);
+    const auto seen = observations_of(*among, *votes);
     std::map<std::string, std::size_t> claims;
     for (const auto& one : seen) {
         if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;

@@ -9,10 +9,10 @@
 #include "engines/redlock/store/guard.hpp"
 #include "engines/redlock/store/held_leases.hpp"
 #include "engines/redlock/store/lock_text.hpp"
+#include "engines/redlock/store/majority_watch.hpp"
 #include "engines/redlock/store/pages.hpp"
 #include "engines/redlock/store/quorum.hpp"
 #include "engines/redlock/store/renewing.hpp"
-#include "engines/redlock/store/vigil.hpp"
 #include "engines/redlock/store/vote_scripts.hpp"
 #include "net/renew_in_batches.hpp"
 #include "net/timer.hpp"
@@ -143,7 +143,7 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
     const auto votes = among_->ask(tell);
     const auto until = lease_clock::now() + settings().timeout + std::chrono::minutes{1};
     votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
-        if (got.has_error()) among->at(which)->owe(again, until);
+        if (got.has_error()) among->at(which)->retry_later(again, until);
     });
     held_.forget_claim(given_up.key, word);
     const auto majority = among_->majority();
@@ -155,7 +155,7 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
     co_await votes->until(enough);
     for (std::size_t i = 0; i < among_->size(); ++i)
         if (const auto& got = votes->answers()[i]; got && got->has_error())
-            among_->at(i)->owe(call(), until);
+            among_->at(i)->retry_later(call(), until);
     if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
     const auto freed = count_yes(*votes);
     co_return freed > 0 && freed + votes->missing() + votes->failures().size() >= majority;
@@ -205,7 +205,7 @@ async<bool> redlock_store::release(std::string key, fence_token token, release_o
     // A node that did not hear it holds the key until the lease ends: it is told when it is back.
     const auto until = mine ? mine->expires : lease_clock::now() + std::chrono::minutes{1};
     votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
-        if (got.has_error()) among->at(which)->owe(again, until);
+        if (got.has_error()) among->at(which)->retry_later(again, until);
     });
     const auto majority = among_->majority();
     const round::judge enough = [majority](const round& all) {
@@ -215,7 +215,7 @@ async<bool> redlock_store::release(std::string key, fence_token token, release_o
     co_await votes->until(enough);
     for (std::size_t i = 0; i < among_->size(); ++i)
         if (const auto& got = votes->answers()[i]; got && got->has_error())
-            among_->at(i)->owe(call(), until);
+            among_->at(i)->retry_later(call(), until);
     if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
     held_.forget(key, token);
     const auto yes = count_yes(*votes);

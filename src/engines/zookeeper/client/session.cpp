@@ -71,7 +71,7 @@ session::session(net::loop& where, std::shared_ptr<const zookeeper_settings> set
 
 // ---- Asking
 
-void session::enqueue(request wanted, instant until, std::shared_ptr<asker> who) {
+void session::enqueue(request wanted, instant until, std::shared_ptr<completion_handler> who) {
     std::optional<failure> refused;
     if (state_ == state::dead)
         refused =
@@ -133,7 +133,7 @@ void session::finish(std::uint64_t number, result<answer> got) {
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void session::give_up(std::weak_ptr<asker> who) {
+void session::give_up(std::weak_ptr<completion_handler> who) {
     boost::asio::post(executor_, [who = std::move(who), place = place_] {
         if (const auto waits = who.lock())
             waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
@@ -143,16 +143,17 @@ void session::give_up(std::weak_ptr<asker> who) {
 namespace {
 
 // The answers of several requests for one handler, in the order of the requests.
-struct gathering {
+struct collected_replies {
     std::vector<std::optional<result<answer>>> answers;
     std::size_t left;
 };
 
-// The gatherers alone own who waits: its coroutine owns the gathering, and the two must not keep
-// each other when the loop ends under them.
-class gatherer final : public asker {
+// The collectors alone own the handler: its coroutine owns the collected replies, and the two
+// must not keep each other when the loop ends under them.
+class reply_collector final : public completion_handler {
 public:
-    gatherer(std::shared_ptr<gathering> into, std::shared_ptr<asker> who, std::size_t place)
+    reply_collector(std::shared_ptr<collected_replies> into,
+                    std::shared_ptr<completion_handler> who, std::size_t place)
         : into_{std::move(into)}, who_{std::move(who)}, place_{place} {}
     void take(result<answer> got) override {
         into_->answers[place_] = std::move(got);
@@ -160,12 +161,12 @@ public:
     }
 
 private:
-    const std::shared_ptr<gathering> into_;
-    const std::shared_ptr<asker> who_;
+    const std::shared_ptr<collected_replies> into_;
+    const std::shared_ptr<completion_handler> who_;
     const std::size_t place_;
 };
 
-class nobody final : public asker {
+class discarded_reply final : public completion_handler {
 public:
     void take(result<answer>) override {}
 };
@@ -175,15 +176,15 @@ public:
 async<std::vector<answer>> session::ask_all(std::vector<request> wanted, instant until) {
     std::vector<answer> answers;
     if (wanted.empty()) co_return answers;
-    const auto all = std::make_shared<gathering>();
+    const auto all = std::make_shared<collected_replies>();
     all->answers.resize(wanted.size());
     all->left = wanted.size();
     auto begin = [this, &wanted, &all, until](auto&& handler) {
-        auto who = net::make_asker<result<answer>>(
+        auto who = net::make_completion_handler<result<answer>>(
             std::forward<decltype(handler)>(handler),
-            [this](std::weak_ptr<asker> gone) { give_up(std::move(gone)); });
+            [this](std::weak_ptr<completion_handler> gone) { give_up(std::move(gone)); });
         for (std::size_t i = 0; i < wanted.size(); ++i)
-            enqueue(std::move(wanted[i]), until, std::make_shared<gatherer>(all, who, i));
+            enqueue(std::move(wanted[i]), until, std::make_shared<reply_collector>(all, who, i));
     };
     const auto ended = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                             void(result<answer>)>(
@@ -197,7 +198,7 @@ async<std::vector<answer>> session::ask_all(std::vector<request> wanted, instant
 }
 
 void session::tell(request wanted, instant until) {
-    enqueue(std::move(wanted), until, std::make_shared<nobody>());
+    enqueue(std::move(wanted), until, std::make_shared<discarded_reply>());
 }
 
 async<void> session::ready(instant until, store_down unconnected) {
@@ -511,16 +512,18 @@ session::watch::~watch() {
 boost::asio::awaitable<void> session::watch::fired() {
     if (fired_) co_return;
     auto begin = [this](auto&& handler) {
-        waiting_ = net::make_asker<result<answer>>(
+        waiting_ = net::make_completion_handler<result<answer>>(
             std::forward<decltype(handler)>(handler),
-            [where = where_.get()](std::weak_ptr<asker> gone) { where->give_up(std::move(gone)); });
+            [where = where_.get()](std::weak_ptr<completion_handler> gone) {
+                where->give_up(std::move(gone));
+            });
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                          void(result<answer>)>(begin, boost::asio::use_awaitable);
 }
 
 void session::node_changed(const std::string& path) {
-    std::vector<std::shared_ptr<asker>> woken;
+    std::vector<std::shared_ptr<completion_handler>> woken;
     const auto [begin, end] = watches_.equal_range(path);
     for (auto at = begin; at != end; ++at) {
         at->second->fired_ = true;
@@ -530,7 +533,7 @@ void session::node_changed(const std::string& path) {
 }
 
 void session::wake_watches() {
-    std::vector<std::shared_ptr<asker>> woken;
+    std::vector<std::shared_ptr<completion_handler>> woken;
     for (auto& [path, one] : watches_) {
         one->fired_ = true;
         if (one->waiting_) woken.push_back(std::move(one->waiting_));
@@ -650,7 +653,7 @@ void session::loop_ends() {
     waiting_.clear();
     deadlines_.clear();
     unsent_.clear();
-    std::vector<std::shared_ptr<asker>> watching;
+    std::vector<std::shared_ptr<completion_handler>> watching;
     for (auto& [path, one] : watches_)
         if (one->waiting_) watching.push_back(std::move(one->waiting_));
 }

@@ -8,9 +8,9 @@
 
 #include "engines/zookeeper/client/client_handle.hpp"
 #include "engines/zookeeper/client/socket_watch.hpp"
-#include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
+#include "net/completion_handler.hpp"
 #include "net/loop.hpp"
 
 #include <pawl/options.hpp>
@@ -37,7 +37,7 @@ constexpr millis usual_tick{2000};
 millis longest_ttl(millis session_timeout, millis tick = usual_tick);
 millis least_timeout(millis ttl);
 
-using asker = net::asker<result<answer>>;
+using completion_handler = net::completion_handler<result<answer>>;
 
 // Used on its loop only, but for close_from_anywhere.
 class session : public net::attached, public std::enable_shared_from_this<session> {
@@ -100,7 +100,7 @@ public:
         std::shared_ptr<session> where_;
         std::string path_;
         bool fired_ = false;
-        std::shared_ptr<asker> waiting_;
+        std::shared_ptr<completion_handler> waiting_;
     };
 
     // Thread-safe. Nobody uses it any more; it goes when its leases have ended.
@@ -108,7 +108,7 @@ public:
 
 private:
     struct waiting {
-        std::shared_ptr<asker> who;
+        std::shared_ptr<completion_handler> who;
         instant until;
         std::optional<request> unsent;
         bool writes = false;
@@ -118,12 +118,12 @@ private:
     template <class Handler>
     void submit(request wanted, instant until, Handler&& handler) {
         enqueue(std::move(wanted), until,
-                net::make_asker<result<answer>>(
+                net::make_completion_handler<result<answer>>(
                     std::forward<Handler>(handler),
-                    [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+                    [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
     }
-    void enqueue(request wanted, instant until, std::shared_ptr<asker> who);
-    void give_up(std::weak_ptr<asker> who);
+    void enqueue(request wanted, instant until, std::shared_ptr<completion_handler> who);
+    void give_up(std::weak_ptr<completion_handler> who);
     void send(std::uint64_t number, waiting& one);
     void send_unsent();
     void finish(std::uint64_t number, result<answer> got);

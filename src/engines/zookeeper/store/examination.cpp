@@ -22,14 +22,14 @@ long number_of(const std::string& text) {
     return value;
 }
 
-struct survey {
+struct ensemble_facts {
     std::size_t serving = 0, silent = 0, all = 0;
     std::string version, modes, down;
     long outstanding = 0;
     bool alone = false;
 };
 
-void count(survey& all, const server& whom, const result<server_report>& said) {
+void count(ensemble_facts& all, const server& whom, const result<server_report>& said) {
     ++all.all;
     if (said.has_error()) return base::add_to_list(all.down, said.error().detail);
     if (said->state == readiness::silent_word) {
@@ -49,7 +49,7 @@ void count(survey& all, const server& whom, const result<server_report>& said) {
     base::add_to_list(all.modes, place_of(whom) + " " + said->delivery);
 }
 
-finding about_quorum(const survey& seen) {
+finding about_quorum(const ensemble_facts& seen) {
     if (!seen.down.empty())
         return {severity::warn, "quorum",
                 "not every server of the URL serves: " + seen.down + "; right is that all do"};
@@ -67,7 +67,7 @@ finding about_quorum(const survey& seen) {
     return {severity::ok, "quorum", seen.modes};
 }
 
-finding about_version(const survey& seen) {
+finding about_version(const ensemble_facts& seen) {
     if (seen.version.empty())
         return {severity::warn, "version", "unknown: no server answers `srvr`"};
     int major = 0, minor = 0;
@@ -79,7 +79,7 @@ finding about_version(const survey& seen) {
     return {severity::ok, "version", "ZooKeeper " + seen.version};
 }
 
-finding about_load(const survey& seen) {
+finding about_load(const ensemble_facts& seen) {
     const auto text = std::to_string(seen.outstanding) + " requests wait in a server";
     if (seen.outstanding > outstanding_max)
         return {severity::warn, "limits",
@@ -89,7 +89,7 @@ finding about_load(const survey& seen) {
 }
 
 // No word of a server tells whether it syncs its log (forceSync).
-finding about_persistence(const survey& seen) {
+finding about_persistence(const ensemble_facts& seen) {
     const std::string synced = ", unless forceSync=no was set, which no server tells";
     if (seen.alone)
         return {severity::ok, "persistence",
@@ -125,7 +125,7 @@ async<examination> tree_store::examine() {
     const auto through = co_await tree_->any_session(until);
     if (through.has_error()) co_return through.error();
     examination seen;
-    survey servers;
+    ensemble_facts servers;
     std::string configuration;
     for (const auto& whom : settings_->servers) {
         const auto said = co_await ask_srvr(loop_.get_executor(), whom, until);

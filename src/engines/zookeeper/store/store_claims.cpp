@@ -137,7 +137,7 @@ async<answer> tree_store::make_lease(const session_ptr& where, std::vector<opera
     request ask{std::move(steps)};
     auto done = co_await where->ask(std::move(ask), until);
     const bool unknown = done.has_error() && done.error().code == errc::outcome_unknown;
-    if (!unknown && (done.has_error() || !done->done())) book_->strike(end);
+    if (!unknown && (done.has_error() || !done->done())) expiries_->cancel(end);
     co_return done;
 }
 
@@ -179,7 +179,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
                            seen.lease_version);
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(wanted.ttl.count()));
     mine.acquired = lease_clock::now();
-    mine.end = book_->expect(where, wanted.key, path, until + wanted.ttl);
+    mine.end = expiries_->add(where, wanted.key, path, until + wanted.ttl);
     auto making = make_lease(where, std::move(steps), mine.end, until);
     const auto done = co_await std::move(making);
     if (done.has_error()) co_return done.error();
@@ -196,9 +196,9 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
     mine.record.acquired = done->stat.modified;
     mine.version = done->stat.version;
     watched_.erase(wanted.key);
-    lease_book::move(*mine.end, mine.acquired + wanted.ttl);
+    expiry_schedule::move(*mine.end, mine.acquired + wanted.ttl);
     const auto token = mine.record.token;
-    book_->hold(wanted.key, std::move(mine));
+    expiries_->hold(wanted.key, std::move(mine));
     co_return std::optional<acquire_result<grant>>{grant{wanted.key, token, wanted.ttl}};
 }
 

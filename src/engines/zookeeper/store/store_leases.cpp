@@ -51,7 +51,7 @@ struct tree_store::renewing {
     int version = 0;      // of the record
     millis ttl{};         // to be written
     bool extends = true;  // else what is left is longer already
-    lease_book::renewing guard;
+    expiry_schedule::renewing guard;
 };
 
 // Leases that are not renewed where this process knows them to be, but looked for.
@@ -114,7 +114,7 @@ async<void> tree_store::renew_searched(std::shared_ptr<tree_store> self,
 
 // One that this process knows to hold, and to be renewed where it is.
 std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, const held& lease) {
-    const auto* known = book_->find(lease.key);
+    const auto* known = expiries_->find(lease.key);
     const auto now = lease_clock::now();
     if (known == nullptr || known->record.token != lease.token || known->until() <= now ||
         known->where()->is_dead() || lease.ttl > known->where()->usable_ttl())
@@ -133,7 +133,7 @@ std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, c
 // Whether to look in the tree for one that is not renewed so: not for one that is known to be over.
 bool tree_store::may_be_found(const held& lease) {
     if (number(lease.token) == 0) return false;
-    const auto* known = book_->find(lease.key);
+    const auto* known = expiries_->find(lease.key);
     if (known == nullptr || known->record.token != lease.token) return true;
     const auto now = lease_clock::now();
     if (lease.max_lifetime.count() > 0 && known->acquired + lease.max_lifetime <= now) return false;
@@ -178,8 +178,8 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             }
             for (auto& one : batches[b]) {
                 answers[one.place] = renewal::renewed;
-                if (one.extends && !one.end->struck)
-                    lease_book::move(*one.end, std::max(one.end->until, sent + one.ttl));
+                if (one.extends && !one.end->cancelled)
+                    expiry_schedule::move(*one.end, std::max(one.end->until, sent + one.ttl));
             }
         }
         batches.clear();
@@ -220,9 +220,9 @@ async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
         }
         if (one.lease->if_expired == expired_renewal::extend_if_unclaimed)
             expired.push_back(one.place);
-        if (const auto* known = book_->find(one.lease->key);
+        if (const auto* known = expiries_->find(one.lease->key);
             known != nullptr && known->end == one.end)
-            book_->forget(one.lease->key);
+            expiries_->forget(one.lease->key);
     }
     batch = std::move(left);
     co_return expired;
@@ -285,11 +285,11 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     mine.version = seen.version;
     mine.origin = seen.origin;
     mine.acquired = lease_clock::now();
-    if (const auto* known = book_->find(key); known != nullptr && known->path() == path)
+    if (const auto* known = expiries_->find(key); known != nullptr && known->path() == path)
         mine.acquired = known->acquired;
-    mine.end = book_->end_of(path);
-    if (!mine.end) mine.end = book_->expect(where, key, path, until + ttl);
-    const lease_book::renewing guard{mine.end};
+    mine.end = expiries_->end_of(path);
+    if (!mine.end) mine.end = expiries_->add(where, key, path, until + ttl);
+    const expiry_schedule::renewing guard{mine.end};
     std::vector<operation> steps;
     steps.emplace_back(kind::check, tree_->paths().record_of(key), "", seen.version);
     steps.emplace_back(kind::set, path, std::to_string(ttl.count()));
@@ -298,8 +298,8 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    lease_book::move(*mine.end, sent + ttl);
-    book_->hold(key, std::move(mine));
+    expiry_schedule::move(*mine.end, sent + ttl);
+    expiries_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
 
@@ -313,24 +313,24 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
     mine.record.lease = fresh_lease_name();
     const auto path = record + "/" + mine.record.lease;
     mine.acquired = lease_clock::now();
-    if (const auto* known = book_->find(key); known != nullptr && known->path() == old_path)
+    if (const auto* known = expiries_->find(key); known != nullptr && known->path() == old_path)
         mine.acquired = known->acquired;
     std::vector<operation> steps;
     steps.emplace_back(kind::set, record, text_of(mine.record), seen.version);
     mine.origin = tie_to(steps, record, seen);
     if (seen.alive) steps.emplace_back(kind::remove, old_path);
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
-    mine.end = book_->expect(where, key, path, until + ttl);
+    mine.end = expiries_->add(where, key, path, until + ttl);
     const auto sent = lease_clock::now();
     auto making = make_lease(where, std::move(steps), mine.end, until);
     const auto done = co_await std::move(making);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
     tree_->note_clock(done->stat);
-    if (seen.alive) book_->strike(old_path);
+    if (seen.alive) expiries_->cancel(old_path);
     mine.version = done->stat.version;
-    lease_book::move(*mine.end, sent + ttl);
-    book_->hold(key, std::move(mine));
+    expiry_schedule::move(*mine.end, sent + ttl);
+    expiries_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
 
@@ -354,7 +354,7 @@ async<bool> tree_store::release(std::string key, fence_token token, release_opti
 // What this process took it knows by heart: one transaction, which fails if it is not so any more.
 tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence_token token,
                                                    const release_options& how, instant until) {
-    const auto* known = book_->find(key);
+    const auto* known = expiries_->find(key);
     if (known == nullptr || known->record.token != token || known->where()->is_dead() ||
         !known->where()->is_connected() || known->until() <= lease_clock::now())
         co_return std::optional<bool>{};
@@ -381,8 +381,8 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
     tree_->note_clock(done->stat);
-    if (const auto* still = book_->find(key); still != nullptr && still->path() == path)
-        book_->forget(key);
+    if (const auto* still = expiries_->find(key); still != nullptr && still->path() == path)
+        expiries_->forget(key);
     last.seen.version = done->stat.version;
     // Without an origin it would not be told from a later one.
     if (last.seen.origin.empty()) co_return std::optional<bool>{true};
@@ -464,12 +464,12 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     if (!done->done()) co_return std::optional<bool>{};
     tree_->note_clock(done->stat);
     if (ends) {
-        const auto* known = book_->find(key);
+        const auto* known = expiries_->find(key);
         if (known != nullptr && known->path() == path)
-            book_->forget(key);
+            expiries_->forget(key);
         else
-            book_->strike(path);
-    } else if (auto* known = book_->find(key); known != nullptr && known->path() == path) {
+            expiries_->cancel(path);
+    } else if (auto* known = expiries_->find(key); known != nullptr && known->path() == path) {
         known->version = done->stat.version;
         known->record = after;
         known->origin = origin;

@@ -185,7 +185,7 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
         const auto lease = co_await (*through)->ask(std::move(look), deadline());
         if (given_up()) co_return result<void>{};
         if (lease.has_error()) co_return lease.error();
-        if (!lease->done() || book_->is_over(path)) co_return result<void>{};
+        if (!lease->done() || expiries_->is_over(path)) co_return result<void>{};
         co_await on_lease.fired();
         if (given_up()) co_return result<void>{};
         if (!(*through)->is_connected()) co_return result<void>{};

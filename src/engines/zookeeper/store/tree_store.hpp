@@ -9,7 +9,7 @@
 #pragma once
 
 #include "engines/zookeeper/store/ensemble.hpp"
-#include "engines/zookeeper/store/lease_book.hpp"
+#include "engines/zookeeper/store/expiry_schedule.hpp"
 
 #include <pawl/spi/rules.hpp>
 
@@ -66,7 +66,8 @@ private:
     attempt<acquire_result<grant>> grant_new(const session_ptr& where, const claim& wanted,
                                              const view& seen, const lease_record& next,
                                              instant until);
-    // The step that makes the node of a lease. Where it surely has not, the lease's end is struck.
+    // The step that makes the node of a lease. Where it surely has not, the lease's end is
+    // cancelled.
     async<answer> make_lease(const session_ptr& where, std::vector<operation> steps,
                              std::shared_ptr<lease_end> end, instant until);
     bool is_overdue(const std::string& key, const view& seen);
@@ -134,7 +135,7 @@ private:
     net::loop& loop_;
     const std::shared_ptr<const zookeeper_settings> settings_;
     const std::unique_ptr<ensemble> tree_;
-    const std::shared_ptr<lease_book> book_;
+    const std::shared_ptr<expiry_schedule> expiries_;
 
     // On the loop only
     base::id_source ids_;

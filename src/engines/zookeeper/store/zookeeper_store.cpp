@@ -13,9 +13,9 @@ tree_store::tree_store(net::loop& where, zookeeper_settings settings)
     : loop_{where},
       settings_{std::make_shared<const zookeeper_settings>(std::move(settings))},
       tree_{std::make_unique<ensemble>(where, settings_)},
-      book_{lease_book::make(where, settings_->common.timeout)} {}
+      expiries_{expiry_schedule::make(where, settings_->common.timeout)} {}
 
-tree_store::~tree_store() { book_->close_from_anywhere(); }
+tree_store::~tree_store() { expiries_->close_from_anywhere(); }
 
 failure tree_store::too_slow(std::string_view what) const {
     return {errc::unreachable, tree_->place() + ": others were faster at " + std::string{what} +
@@ -34,7 +34,7 @@ std::int64_t tree_store::now_for(const view& seen) const {
 }
 
 void tree_store::forget_what_is_over(const std::string& key, view& seen) const {
-    if (seen.alive && book_->is_over(tree_->lease_path(key, seen))) seen.alive = false;
+    if (seen.alive && expiries_->is_over(tree_->lease_path(key, seen))) seen.alive = false;
 }
 
 // The state that the rules decide on. A lease lives as long as its znode, whatever its time says.

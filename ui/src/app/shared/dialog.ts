@@ -30,14 +30,14 @@ export class Dialog {
   protected readonly id = `dialog-${(count += 1)}`;
   private readonly dialog = viewChild.required<ElementRef<HTMLDialogElement>>('dialog');
 
-  private asker: HTMLElement | null = null;
+  private opener: HTMLElement | null = null;
 
   constructor() {
     // When its content is there: the browser gives the focus to what has `autofocus` while it opens.
     afterRenderEffect(() => {
       const dialog = this.dialog().nativeElement;
       if (this.open() && !dialog.open) {
-        this.asker = document.activeElement as HTMLElement | null;
+        this.opener = document.activeElement as HTMLElement | null;
         dialog.showModal();
       }
       if (!this.open() && dialog.open) dialog.close();
@@ -45,7 +45,7 @@ export class Dialog {
     // A dialog that is taken away while it is open is not closed by the browser, and its focus would be nowhere.
     inject(DestroyRef).onDestroy(() => {
       const here = document.activeElement;
-      if (this.asker?.isConnected && (here === null || here === document.body)) this.asker.focus();
+      if (this.opener?.isConnected && (here === null || here === document.body)) this.opener.focus();
     });
   }
 

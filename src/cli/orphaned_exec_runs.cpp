@@ -1,4 +1,4 @@
-#include "cli/silent_runs.hpp"
+#include "cli/orphaned_exec_runs.hpp"
 
 #include "cli/output.hpp"
 #include "runs/recorder.hpp"
@@ -75,8 +75,8 @@ async<bool> judge_some(std::shared_ptr<journal> rows, std::string key, lock_read
 
 }  // namespace
 
-boost::asio::awaitable<void> judge_silent_runs(std::shared_ptr<journal> rows, std::string key,
-                                               lock_reader inspect) {
+boost::asio::awaitable<void> judge_orphaned_exec_runs(std::shared_ptr<journal> rows,
+                                                      std::string key, lock_reader inspect) {
     counted all;
     while (all.seen < seen_max) {
         auto judging = judge_some(rows, key, inspect, all);

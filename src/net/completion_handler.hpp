@@ -1,5 +1,5 @@
-// Whoever waits for an answer: the handler of one asynchronous operation, in a form that a queue of
-// requests can hold, and that is answered once or never.
+// A type-erased completion handler: that of one asynchronous operation, as a queue of requests can
+// hold it. It is called once or never.
 #pragma once
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -14,9 +14,9 @@ namespace pawl::net {
 
 // Used on its loop only.
 template <class Answer>
-class asker {
+class completion_handler {
 public:
-    virtual ~asker() = default;
+    virtual ~completion_handler() = default;
     // Answers; does nothing when it has been answered before.
     virtual void take(Answer got) = 0;
     // False once it has been answered: it may have been cancelled.
@@ -24,9 +24,9 @@ public:
 };
 
 template <class Answer, class Handler>
-class handler_asker final : public asker<Answer> {
+class typed_completion_handler final : public completion_handler<Answer> {
 public:
-    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
+    explicit typed_completion_handler(Handler&& handler) : handler_{std::move(handler)} {}
 
     void take(Answer got) override {
         if (!handler_) return;
@@ -44,15 +44,16 @@ private:
     std::optional<Handler> handler_;
 };
 
-// When the handler is cancelled, give_up is called with a weak pointer to its asker: whoever holds
-// its place in a queue keeps it, so that the answers behind it still find their askers.
+// When the handler is cancelled, give_up is called with a weak pointer to it: the queue that holds
+// its place keeps it, so that the answers behind it still find their handlers.
 template <class Answer, class Handler, class GiveUp>
-std::shared_ptr<asker<Answer>> make_asker(Handler&& handler, GiveUp give_up) {
-    using made_type = handler_asker<Answer, std::decay_t<Handler>>;
+std::shared_ptr<completion_handler<Answer>> make_completion_handler(Handler&& handler,
+                                                                    GiveUp give_up) {
+    using made_type = typed_completion_handler<Answer, std::decay_t<Handler>>;
     auto who = std::make_shared<made_type>(std::forward<Handler>(handler));
     auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
     if (slot.is_connected()) {
-        std::weak_ptr<asker<Answer>> cancelled{who};
+        std::weak_ptr<completion_handler<Answer>> cancelled{who};
         slot.assign([give_up = std::move(give_up), cancelled](boost::asio::cancellation_type) {
             give_up(cancelled);
         });

@@ -1,4 +1,4 @@
-#include "api/places.hpp"
+#include "api/user_quota.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,19 +10,19 @@ namespace pawl::api {
 namespace {
 
 struct hall {
-    std::shared_ptr<places> all = std::make_shared<places>(places::rules{4, 2});
-    std::vector<places::place> taken{};
+    std::shared_ptr<user_quota> all = std::make_shared<user_quota>(user_quota::rules{4, 2});
+    std::vector<user_quota::permit> taken{};
 
     std::string take(const std::string& user) {
-        auto answer = places::take(all, user);
-        if (const auto* why = std::get_if<places::full>(&answer))
-            return *why == places::full::of_user ? "of user" : "of all";
-        taken.push_back(std::get<places::place>(std::move(answer)));
+        auto answer = user_quota::take(all, user);
+        if (const auto* why = std::get_if<user_quota::full>(&answer))
+            return *why == user_quota::full::of_user ? "of user" : "of all";
+        taken.push_back(std::get<user_quota::permit>(std::move(answer)));
         return "taken";
     }
 };
 
-TEST(Places, OneUserHasSoManyAndLeavesTheOthersToOthers) {
+TEST(UserQuota, OneUserHasSoManyAndLeavesTheOthersToOthers) {
     hall one;
     EXPECT_EQ(one.take("alice"), "taken");
     EXPECT_EQ(one.take("alice"), "taken");
@@ -33,7 +33,7 @@ TEST(Places, OneUserHasSoManyAndLeavesTheOthersToOthers) {
     EXPECT_EQ(one.all->taken(), 4U);
 }
 
-TEST(Places, APlaceThatIsGivenBackIsHadByTheNext) {
+TEST(UserQuota, APlaceThatIsGivenBackIsHadByTheNext) {
     hall one;
     one.take("alice");
     one.take("alice");
@@ -44,7 +44,7 @@ TEST(Places, APlaceThatIsGivenBackIsHadByTheNext) {
     EXPECT_EQ(one.take("alice"), "taken");
 }
 
-TEST(Places, APlaceOutlivesWhereItIsFrom) {
+TEST(UserQuota, APlaceOutlivesWhereItIsFrom) {
     hall one;
     one.take("alice");
     one.all.reset();

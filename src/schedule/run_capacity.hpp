@@ -1,4 +1,4 @@
-// How many runs a node takes at a time: whoever finds no room waits for its turn.
+// A semaphore for the runs of a node: what finds no room waits for its turn.
 #pragma once
 
 #include "net/event.hpp"
@@ -14,9 +14,9 @@
 namespace pawl::schedule {
 
 // On the loop only. First come, first served.
-class slots {
+class run_capacity {
 public:
-    explicit slots(std::size_t limit) : free_{limit} {}
+    explicit run_capacity(std::size_t limit) : free_{limit} {}
 
     bool try_take() noexcept {
         if (free_ == 0 || !line_.empty()) return false;
@@ -24,7 +24,7 @@ public:
         return true;
     }
 
-    // False when the time is up, or everybody was sent away.
+    // False when the time is up, or all were sent away.
     boost::asio::awaitable<bool> take(std::chrono::nanoseconds wait) {
         auto place = std::make_shared<waiter>();
         line_.push_back(place);

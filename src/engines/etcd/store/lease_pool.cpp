@@ -1,4 +1,4 @@
-#include "engines/etcd/store/lease_stock.hpp"
+#include "engines/etcd/store/lease_pool.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -19,7 +19,7 @@ std::int64_t seconds_for(millis ttl) noexcept {
     return std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(ttl).count(), 1);
 }
 
-async<etcd_lease> lease_stock::grant(std::int64_t seconds, request_limits limits) {
+async<etcd_lease> lease_pool::grant(std::int64_t seconds, request_limits limits) {
     wire::LeaseGrantRequest request;
     request.set_ttl(seconds);
     const auto sent = lease_clock::now();
@@ -29,7 +29,7 @@ async<etcd_lease> lease_stock::grant(std::int64_t seconds, request_limits limits
     co_return etcd_lease{got->id(), std::max(got->ttl(), seconds), sent};
 }
 
-async<etcd_lease> lease_stock::take(millis ttl, instant since, request_limits limits) {
+async<etcd_lease> lease_pool::take(millis ttl, instant since, request_limits limits) {
     const auto self = shared_from_this();
     const auto exact = seconds_for(ttl);
     const auto seconds = exact < slack_from ? exact : exact + 1;
@@ -49,7 +49,7 @@ async<etcd_lease> lease_stock::take(millis ttl, instant since, request_limits li
     co_return granted;
 }
 
-std::optional<etcd_lease> lease_stock::next_empty(std::int64_t seconds) {
+std::optional<etcd_lease> lease_pool::next_empty(std::int64_t seconds) {
     auto& empty = empty_[seconds];
     if (empty.empty()) return std::nullopt;
     const auto found = empty.back();
@@ -57,7 +57,7 @@ std::optional<etcd_lease> lease_stock::next_empty(std::int64_t seconds) {
     return found;
 }
 
-void lease_stock::give_back(const etcd_lease& lease) {
+void lease_pool::give_back(const etcd_lease& lease) {
     const auto asked = asked_.find(lease.seconds);
     if (lease.id == 0 || asked == asked_.end()) return;
     auto& empty = empty_[asked->second];
@@ -65,13 +65,13 @@ void lease_stock::give_back(const etcd_lease& lease) {
         empty.push_back(lease);
 }
 
-void lease_stock::revoke(std::int64_t lease) {
+void lease_pool::revoke(std::int64_t lease) {
     boost::asio::co_spawn(through_->executor(), revoke_soon(through_, lease),
                           boost::asio::detached);
 }
 
-boost::asio::awaitable<void> lease_stock::revoke_soon(std::shared_ptr<client> through,
-                                                      std::int64_t lease) {
+boost::asio::awaitable<void> lease_pool::revoke_soon(std::shared_ptr<client> through,
+                                                     std::int64_t lease) {
     wire::LeaseRevokeRequest request;
     request.set_id(lease);
     const auto deadline = through->deadline();

@@ -19,7 +19,7 @@ using lock_reader = std::function<async<std::optional<record>>(std::string key)>
 
 // Those of one key, or of all where it is empty. What fails is left to the next reader: it is told
 // at debug level. Await it on the loop of the journal.
-boost::asio::awaitable<void> judge_silent_runs(std::shared_ptr<journal> rows, std::string key,
-                                               lock_reader inspect);
+boost::asio::awaitable<void> judge_orphaned_exec_runs(std::shared_ptr<journal> rows,
+                                                      std::string key, lock_reader inspect);
 
 }  // namespace pawl::cli

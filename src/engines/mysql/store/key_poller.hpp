@@ -1,7 +1,7 @@
-// Who waits for which key, and when to look next.
+// Polls the keys that this process waits for: which are next, and after which pause.
 //
-// MySQL has no push. One look, a read of the primary key, serves all who wait in this store; the
-// looks are close together while a wait is young and calm down as it goes on.
+// MySQL has no push. One look, a read of the primary key, serves all waits of this store; the
+// looks are close together while a wait is young and calm down as it lasts.
 #pragma once
 
 #include "net/event.hpp"
@@ -26,8 +26,8 @@ constexpr millis look_pause_max{250};
 millis look_pause(millis age);
 
 // One wait_change that is under way. Used on the loop only.
-struct watcher {
-    watcher(std::string key, fence_token seen) : key{std::move(key)}, seen{seen} {}
+struct key_wait {
+    key_wait(std::string key, fence_token seen) : key{std::move(key)}, seen{seen} {}
 
     void end(std::optional<failure> why) {
         fault = std::move(why);
@@ -41,13 +41,13 @@ struct watcher {
     std::optional<failure> fault;
 };
 
-class lookout {
+class key_poller {
 public:
-    using watchers = std::list<watcher*>;
+    using waits = std::list<key_wait*>;
 
-    watchers::iterator add(watcher* who) { return watchers_.insert(watchers_.end(), who); }
-    void remove(watchers::iterator place) { watchers_.erase(place); }
-    bool empty() const noexcept { return watchers_.empty(); }
+    waits::iterator add(key_wait* who) { return waits_.insert(waits_.end(), who); }
+    void remove(waits::iterator place) { waits_.erase(place); }
+    bool empty() const noexcept { return waits_.empty(); }
 
     // The next keys to look at, each once, at most `limit` of them; empty when all were looked at.
     std::vector<std::string> round(const std::string& after, std::size_t limit) const;
@@ -59,7 +59,7 @@ public:
     millis age(instant now) const;
 
 private:
-    watchers watchers_;
+    waits waits_;
 };
 
 }  // namespace pawl::mysql

@@ -1,4 +1,4 @@
-#include "engines/cas/store/ledger.hpp"
+#include "engines/cas/store/versioned_records.hpp"
 
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds back_off_max{100};
 
 }  // namespace
 
-ledger::ledger(net::loop& where, std::shared_ptr<medium> on, millis skew)
+versioned_records::versioned_records(net::loop& where, std::shared_ptr<medium> on, millis skew)
     : where_{where},
       on_{std::move(on)},
       traits_{on_->traits()},
@@ -31,7 +31,7 @@ ledger::ledger(net::loop& where, std::shared_ptr<medium> on, millis skew)
       ids_{where.ids()},
       random_{where.clocks().seed()} {}
 
-async<seen> ledger::read(record_name name, instant until) {
+async<seen> versioned_records::read(record_name name, instant until) {
     const auto self = shared_from_this();
     auto reading = on_->read(std::move(name), until);
     auto got = co_await std::move(reading);
@@ -39,7 +39,8 @@ async<seen> ledger::read(record_name name, instant until) {
     co_return got;
 }
 
-async<std::vector<seen>> ledger::read_many(std::vector<record_name> names, instant until) {
+async<std::vector<seen>> versioned_records::read_many(std::vector<record_name> names,
+                                                      instant until) {
     const auto self = shared_from_this();
     auto reading = on_->read_many(std::move(names), until);
     auto got = co_await std::move(reading);
@@ -48,7 +49,7 @@ async<std::vector<seen>> ledger::read_many(std::vector<record_name> names, insta
     co_return got;
 }
 
-async<write_answer> ledger::write(change what, instant until) {
+async<write_answer> versioned_records::write(change what, instant until) {
     const auto self = shared_from_this();
     if (what.name.kind == record_kind::lease) forget(what.name.key);
     auto writing = on_->write(std::move(what), until);
@@ -57,13 +58,13 @@ async<write_answer> ledger::write(change what, instant until) {
     co_return got;
 }
 
-async<write_answer> ledger::erase(record_name name, version expected, instant until) {
+async<write_answer> versioned_records::erase(record_name name, version expected, instant until) {
     if (name.kind == record_kind::lease) forget(name.key);
     return on_->erase(std::move(name), std::move(expected), until);
 }
 
-async<std::vector<result<write_answer>>> ledger::write_many(std::span<const change> changes,
-                                                            instant until) {
+async<std::vector<result<write_answer>>> versioned_records::write_many(
+    std::span<const change> changes, instant until) {
     const auto self = shared_from_this();
     for (const auto& each : changes)
         if (each.name.kind == record_kind::lease) forget(each.name.key);
@@ -75,7 +76,7 @@ async<std::vector<result<write_answer>>> ledger::write_many(std::span<const chan
     co_return got;
 }
 
-async<listing> ledger::list(list_order what, instant until) {
+async<listing> versioned_records::list(list_order what, instant until) {
     const auto self = shared_from_this();
     auto asking = on_->list(std::move(what), until);
     auto got = co_await std::move(asking);
@@ -84,7 +85,7 @@ async<listing> ledger::list(list_order what, instant until) {
     co_return got;
 }
 
-result<clock_bounds> ledger::clock() const {
+result<clock_bounds> versioned_records::clock() const {
     const auto bounds = clock_.at(now());
     if (!bounds)
         return failure{errc::protocol,
@@ -92,13 +93,13 @@ result<clock_bounds> ledger::clock() const {
     return *bounds;
 }
 
-const remembered* ledger::find(const std::string& key) const {
+const remembered* versioned_records::find(const std::string& key) const {
     if (clock_.age(now()) > stamp_age_max) return nullptr;
     const auto found = known_.find(key);
     return found == known_.end() ? nullptr : &found->second;
 }
 
-void ledger::remember(const change& wrote, version at, instant granted) {
+void versioned_records::remember(const change& wrote, version at, instant granted) {
     remembered what{{wrote.text, std::move(at), std::nullopt}, {}, granted};
     if (const auto record = parse_lease(wrote.text); record.has_value())
         what.holder = record->state.holder;
@@ -109,35 +110,35 @@ void ledger::remember(const change& wrote, version at, instant granted) {
     std::erase_if(known_, is_free);
 }
 
-void ledger::was_granted(const std::string& key) {
+void versioned_records::was_granted(const std::string& key) {
     if (const auto found = known_.find(key); found != known_.end()) found->second.granted = now();
 }
 
-instant::duration ledger::unchanged(const std::string& key, const version& at) {
-    const auto found = sightings_.find(key);
-    if (found != sightings_.end() && found->second.at == at) return now() - found->second.since;
-    if (sightings_.size() >= sightings_max) sightings_.clear();
-    sightings_.insert_or_assign(key, sighting{at, now()});
+instant::duration versioned_records::unchanged(const std::string& key, const version& at) {
+    const auto found = observations_.find(key);
+    if (found != observations_.end() && found->second.at == at) return now() - found->second.since;
+    if (observations_.size() >= sightings_max) observations_.clear();
+    observations_.insert_or_assign(key, observation{at, now()});
     return instant::duration::zero();
 }
 
-std::chrono::nanoseconds ledger::jitter(std::chrono::nanoseconds most) {
+std::chrono::nanoseconds versioned_records::jitter(std::chrono::nanoseconds most) {
     std::uniform_int_distribution<std::int64_t> any{0, std::max<std::int64_t>(most.count(), 0)};
     return std::chrono::nanoseconds{any(random_)};
 }
 
-failure ledger::unreadable(std::string_view what, const failure& why) const {
+failure versioned_records::unreadable(std::string_view what, const failure& why) const {
     return {why.code, place() + ": " + base::printable(what) + ": " + why.detail};
 }
 
-boost::asio::awaitable<void> ledger::back_off(int conflicts) {
+boost::asio::awaitable<void> versioned_records::back_off(int conflicts) {
     if (conflicts <= conflicts_at_once) co_return;
     const auto doubled =
         std::chrono::milliseconds{1 << std::min(conflicts - conflicts_at_once, 10)};
     co_await net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
 }
 
-std::optional<std::size_t> ledger::progress::attempt_of(std::string_view text) const {
+std::optional<std::size_t> versioned_records::progress::attempt_of(std::string_view text) const {
     if (attempts == 0) return std::nullopt;
     const auto found = nonce_of(text);
     if (!found.starts_with(nonce + ".")) return std::nullopt;

@@ -1,4 +1,4 @@
-#include "engines/redlock/store/vigil.hpp"
+#include "engines/redlock/store/majority_watch.hpp"
 
 #include "engines/redis/client/subscriber.hpp"
 #include "engines/redlock/store/election.hpp"
@@ -18,10 +18,10 @@ namespace pawl::redlock {
 namespace {
 
 // What the watches of one wait share.
-struct vigil {
+struct majority_watch {
     enum class state { opening, listening, changed, failed };
 
-    vigil(std::shared_ptr<quorum> nodes, std::string what, fence_token token)
+    majority_watch(std::shared_ptr<quorum> nodes, std::string what, fence_token token)
         : among{std::move(nodes)},
           key{std::move(what)},
           seen{token},
@@ -52,7 +52,7 @@ struct vigil {
 };
 
 // Whether the node still holds the key under the token, and will announce that it does not.
-async<bool> mark(std::shared_ptr<vigil> on, std::size_t which) {
+async<bool> mark(std::shared_ptr<majority_watch> on, std::size_t which) {
     const auto answers = std::make_shared<round>(1);
     redis::script_call call{vote_scripts::all().watch, 1};
     call.add(on->among->lock_prefix, on->key).add(digits_of(on->seen));
@@ -66,7 +66,7 @@ async<bool> mark(std::shared_ptr<vigil> on, std::size_t which) {
 }
 
 // Subscribes to one node, looks, and listens.
-async<void> watch_node(std::shared_ptr<vigil> on, std::size_t which) {
+async<void> watch_node(std::shared_ptr<majority_watch> on, std::size_t which) {
     redis::watcher waiting{on->among->at(which)->subscriber(), on->among->channel_prefix + on->key};
     const auto confirmed = co_await waiting.confirmed();
     auto cancellation = co_await boost::asio::this_coro::cancellation_state;
@@ -78,16 +78,16 @@ async<void> watch_node(std::shared_ptr<vigil> on, std::size_t which) {
     if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
-    on->become(which, vigil::state::listening);
+    on->become(which, majority_watch::state::listening);
     co_return co_await waiting.rung();
 }
 
-void start(const std::shared_ptr<vigil>& on, std::size_t which) {
+void start(const std::shared_ptr<majority_watch>& on, std::size_t which) {
     auto finish = [on, which](const std::exception_ptr& raised, const result<void>& end) {
         on->ended[which] = true;
         if (!raised && end.has_error()) on->failures.push_back(end.error());
         const bool failed = raised || end.has_error();
-        on->become(which, failed ? vigil::state::failed : vigil::state::changed);
+        on->become(which, failed ? majority_watch::state::failed : majority_watch::state::changed);
     };
     boost::asio::co_spawn(
         on->among->executor(), watch_node(on, which),
@@ -97,14 +97,14 @@ void start(const std::shared_ptr<vigil>& on, std::size_t which) {
 }  // namespace
 
 async<void> watch_over(std::shared_ptr<quorum> among, std::string key, fence_token seen) {
-    const auto on = std::make_shared<vigil>(among, std::move(key), seen);
+    const auto on = std::make_shared<majority_watch>(among, std::move(key), seen);
     for (std::size_t i = 0; i < among->size(); ++i) start(on, i);
     auto waiting = on->over.wait();
     const bool decided = co_await std::move(waiting);
     for (std::size_t i = 0; i < among->size(); ++i)
         if (!on->ended[i]) on->stop[i].emit(boost::asio::cancellation_type::terminal);
     if (!decided) co_return result<void>{};
-    if (on->count(vigil::state::failed) + among->majority() > among->size())
+    if (on->count(majority_watch::state::failed) + among->majority() > among->size())
         co_return explain_minority(on->failures, among->size() - on->failures.size(), among->size(),
                                    errc::unreachable);
     co_return result<void>{};

@@ -1,4 +1,4 @@
-#include "schedule/lookout.hpp"
+#include "schedule/deferred_poller.hpp"
 
 #include "schedule/ranking.hpp"
 #include "schedule/skip_recorder.hpp"
@@ -17,18 +17,18 @@ constexpr std::chrono::hours nothing_to_look_for{24};
 
 }  // namespace
 
-lookout::lookout(node_state& node, acquirer& keys)
+deferred_poller::deferred_poller(node_state& node, acquirer& keys)
     : node_{node},
       acquirer_{keys},
       timer_{node.loop.get_executor()},
       phase_{std::chrono::floor<millis>(far_look_interval * node.uniform())} {}
 
-void lookout::watch(const std::shared_ptr<track>& which) {
+void deferred_poller::watch(const std::shared_ptr<track>& which) {
     if (!std::exchange(which->is_watched, true)) watched_.push_back(which);
     timer_.cancel();
 }
 
-std::optional<instant> lookout::next_look() {
+std::optional<instant> deferred_poller::next_look() {
     std::erase_if(watched_, [](const auto& one) {
         const bool is_done = one->replaced || one->decisions.queue().deferred().empty();
         if (is_done) one->is_watched = false;
@@ -42,7 +42,7 @@ std::optional<instant> lookout::next_look() {
     return next;
 }
 
-lookout::tracks lookout::due_until(instant when) const {
+deferred_poller::tracks deferred_poller::due_until(instant when) const {
     tracks due;
     for (const auto& one : watched_) {
         const auto its = one->decisions.queue().deferred().next_look();
@@ -51,7 +51,7 @@ lookout::tracks lookout::due_until(instant when) const {
     return due;
 }
 
-awaitable<void> lookout::keep_looking() {
+awaitable<void> deferred_poller::keep_looking() {
     while (!node_.stopping) {
         const auto next = next_look();
         const auto now = node_.loop.now();
@@ -67,7 +67,7 @@ awaitable<void> lookout::keep_looking() {
     }
 }
 
-awaitable<void> lookout::look_at(tracks which) {
+awaitable<void> deferred_poller::look_at(tracks which) {
     for (std::size_t from = 0; from < which.size() && !node_.stopping; from += page_limit_max) {
         const auto until = std::min(which.size(), from + page_limit_max);
         std::vector<std::string> keys;
@@ -88,14 +88,14 @@ awaitable<void> lookout::look_at(tracks which) {
     }
 }
 
-void lookout::heed(const std::shared_ptr<track>& which, const std::optional<record>& seen) {
+void deferred_poller::heed(const std::shared_ptr<track>& which, const std::optional<record>& seen) {
     auto& queue = which->decisions.queue();
     if (const auto latest = queue.deferred().latest()) acquirer_.note_holder(which, seen, *latest);
     act_on(which, queue.deferred().on_look(queue.rules(), seen, node_.loop.now()));
 }
 
-void lookout::act_on(const std::shared_ptr<track>& which,
-                     const std::vector<deferral::finding>& found) {
+void deferred_poller::act_on(const std::shared_ptr<track>& which,
+                             const std::vector<deferral::finding>& found) {
     for (const auto& one : found) {
         if (one.what == deferral::act::ask)
             ask(which, one.which);
@@ -104,7 +104,7 @@ void lookout::act_on(const std::shared_ptr<track>& which,
     }
 }
 
-void lookout::ask(const std::shared_ptr<track>& which, occurrence what) {
+void deferred_poller::ask(const std::shared_ptr<track>& which, occurrence what) {
     auto& queue = which->decisions.queue();
     if (!queue.deferred().take(what)) return;
     const auto late = std::chrono::floor<millis>(node_.now() - wall_of(what));
@@ -113,7 +113,7 @@ void lookout::ask(const std::shared_ptr<track>& which, occurrence what) {
 }
 
 // Its row may say what has become of it. A journal that does not answer says nothing.
-awaitable<void> lookout::consult(std::shared_ptr<track> which, deferral::finding about) {
+awaitable<void> deferred_poller::consult(std::shared_ptr<track> which, deferral::finding about) {
     auto finding = node_.records->find_occurrence(which->plan->name, which->partition, about.which);
     const auto row = co_await std::move(finding);
     if (node_.stopping || which->replaced) co_return;

@@ -1,5 +1,4 @@
-// Places of which there are so many, and of them so many for one user: whoever takes ever more
-// leaves some to others.
+// A semaphore with a quota per user: a user who takes ever more leaves some to the others.
 #pragma once
 
 #include "api/user_counts.hpp"
@@ -12,19 +11,19 @@
 namespace pawl::api {
 
 // On one loop only.
-class places {
+class user_quota {
 public:
     struct rules {
         std::size_t most = 0;
         std::size_t most_of_user = 0;
     };
     // Taken for as long as it is kept.
-    using place = std::shared_ptr<const void>;
+    using permit = std::shared_ptr<const void>;
     enum class full { of_all, of_user };
 
-    explicit places(const rules& bounds) : bounds_{bounds} {}
+    explicit user_quota(const rules& bounds) : bounds_{bounds} {}
 
-    static std::variant<place, full> take(std::shared_ptr<places> self, std::string user);
+    static std::variant<permit, full> take(std::shared_ptr<user_quota> self, std::string user);
     std::size_t taken() const noexcept { return taken_.of_all(); }
 
 private:

@@ -41,9 +41,9 @@ struct remembered {
 };
 
 // On the loop only.
-class ledger : public std::enable_shared_from_this<ledger> {
+class versioned_records : public std::enable_shared_from_this<versioned_records> {
 public:
-    ledger(net::loop& where, std::shared_ptr<medium> on, millis skew);
+    versioned_records(net::loop& where, std::shared_ptr<medium> on, millis skew);
 
     instant now() const { return where_.now(); }
     net::loop& where() const { return where_; }
@@ -117,18 +117,19 @@ private:
     // On the loop only
     store_clock clock_;
     std::unordered_map<std::string, remembered> known_;
-    struct sighting {
+    struct observation {
         version at;
         instant since;
     };
-    std::unordered_map<std::string, sighting> sightings_;
+    std::unordered_map<std::string, observation> observations_;
     base::id_source ids_;
     std::minstd_rand random_;
 };
 
 template <class T>
-async<T> ledger::amend(record_name name, std::optional<seen> known, instant until,
-                       decide_step<T> decide, std::function<void(change, const version&)> wrote) {
+async<T> versioned_records::amend(record_name name, std::optional<seen> known, instant until,
+                                  decide_step<T> decide,
+                                  std::function<void(change, const version&)> wrote) {
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers

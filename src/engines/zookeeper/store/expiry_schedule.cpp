@@ -1,4 +1,4 @@
-#include "engines/zookeeper/store/lease_book.hpp"
+#include "engines/zookeeper/store/expiry_schedule.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -15,19 +15,19 @@ constexpr millis removal_pause{100};
 
 }  // namespace
 
-std::shared_ptr<lease_book> lease_book::make(net::loop& where, millis expiry) {
-    auto made = std::make_shared<lease_book>(where, expiry);
+std::shared_ptr<expiry_schedule> expiry_schedule::make(net::loop& where, millis expiry) {
+    auto made = std::make_shared<expiry_schedule>(where, expiry);
     made->attachment_ = net::attach(where.context(), made);
     return made;
 }
 
-lease_book::lease_book(net::loop& where, millis expiry)
+expiry_schedule::expiry_schedule(net::loop& where, millis expiry)
     : executor_{where.get_executor()}, timeout_{expiry}, timer_{std::in_place, executor_} {}
 
-std::shared_ptr<lease_end> lease_book::expect(const std::shared_ptr<session>& where,
-                                              const std::string& key, const std::string& path,
-                                              instant until) {
-    strike(path);
+std::shared_ptr<lease_end> expiry_schedule::add(const std::shared_ptr<session>& where,
+                                                const std::string& key, const std::string& path,
+                                                instant until) {
+    cancel(path);
     auto what = std::make_shared<lease_end>();
     what->where = where;
     what->key = key;
@@ -42,51 +42,51 @@ std::shared_ptr<lease_end> lease_book::expect(const std::shared_ptr<session>& wh
 }
 
 // The place in the line stays: when it is reached, the end is seen to have moved.
-void lease_book::move(lease_end& what, instant until) {
+void expiry_schedule::move(lease_end& what, instant until) {
     what.until = until;
     what.where->carry(until);
 }
 
-void lease_book::strike(const std::shared_ptr<lease_end>& what) {
-    if (what->struck) return;
-    what->struck = true;
+void expiry_schedule::cancel(const std::shared_ptr<lease_end>& what) {
+    if (what->cancelled) return;
+    what->cancelled = true;
     what->where->lease_ended();
     if (what->in_line) line_.erase(what->place);
     what->in_line = false;
     ends_.erase(what->path);
 }
 
-void lease_book::strike(const std::string& path) {
-    if (const auto what = end_of(path)) strike(what);
+void expiry_schedule::cancel(const std::string& path) {
+    if (const auto what = end_of(path)) cancel(what);
 }
 
-std::shared_ptr<lease_end> lease_book::end_of(const std::string& path) const {
+std::shared_ptr<lease_end> expiry_schedule::end_of(const std::string& path) const {
     const auto found = ends_.find(path);
     return found == ends_.end() ? nullptr : found->second;
 }
 
-bool lease_book::is_over(const std::string& path) const {
+bool expiry_schedule::is_over(const std::string& path) const {
     const auto what = end_of(path);
     return what && what->until <= lease_clock::now();
 }
 
-held_lease* lease_book::find(const std::string& key) {
+held_lease* expiry_schedule::find(const std::string& key) {
     const auto found = held_.find(key);
     return found == held_.end() ? nullptr : &found->second;
 }
 
-void lease_book::hold(const std::string& key, held_lease what) {
+void expiry_schedule::hold(const std::string& key, held_lease what) {
     held_.insert_or_assign(key, std::move(what));
 }
 
-void lease_book::forget(const std::string& key) {
+void expiry_schedule::forget(const std::string& key) {
     const auto found = held_.find(key);
     if (found == held_.end()) return;
-    strike(found->second.end);
+    cancel(found->second.end);
     held_.erase(found);
 }
 
-void lease_book::arm() {
+void expiry_schedule::arm() {
     if (!timer_ || line_.empty()) return;
     if (line_.begin()->first < timer_->when()) timer_->set(line_.begin()->first);
     if (timing_) return;
@@ -94,7 +94,7 @@ void lease_book::arm() {
     boost::asio::co_spawn(executor_, watch_time(shared_from_this()), boost::asio::detached);
 }
 
-boost::asio::awaitable<void> lease_book::watch_time(std::shared_ptr<lease_book> self) {
+boost::asio::awaitable<void> expiry_schedule::watch_time(std::shared_ptr<expiry_schedule> self) {
     while (!self->closed_) {
         co_await self->timer_->wait();
         if (self->closed_) co_return;
@@ -103,7 +103,7 @@ boost::asio::awaitable<void> lease_book::watch_time(std::shared_ptr<lease_book> 
     }
 }
 
-void lease_book::end_leases(instant now) {
+void expiry_schedule::end_leases(instant now) {
     while (!line_.empty() && line_.begin()->first <= now) {
         auto what = std::move(line_.begin()->second);
         line_.erase(line_.begin());
@@ -121,8 +121,8 @@ void lease_book::end_leases(instant now) {
 }
 
 // Until it is gone, or its session is: nobody else deletes it while this process lives.
-boost::asio::awaitable<void> lease_book::remove(std::shared_ptr<lease_book> self,
-                                                std::shared_ptr<lease_end> what) {
+boost::asio::awaitable<void> expiry_schedule::remove(std::shared_ptr<expiry_schedule> self,
+                                                     std::shared_ptr<lease_end> what) {
     while (!self->closed_ && !what->where->is_dead()) {
         request ask{request::kind::remove, what->path};
         const auto gone =
@@ -132,17 +132,17 @@ boost::asio::awaitable<void> lease_book::remove(std::shared_ptr<lease_book> self
         pause.set(lease_clock::now() + removal_pause);
         co_await pause.wait();
     }
-    self->strike(what);
+    self->cancel(what);
 }
 
-void lease_book::close_from_anywhere() {
+void expiry_schedule::close_from_anywhere() {
     attachment_->post([self = shared_from_this()] {
         self->closed_ = true;
         if (self->timer_) self->timer_->wake();
     });
 }
 
-void lease_book::loop_ends() {
+void expiry_schedule::loop_ends() {
     closed_ = true;
     timer_.reset();
 }

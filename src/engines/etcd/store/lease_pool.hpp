@@ -1,4 +1,4 @@
-// The etcd leases that keys are attached to: granted, renewed, used again, given up.
+// A pool of the etcd leases that keys are attached to: granted, renewed, reused, revoked.
 //
 // A lease costs etcd a write of its own to grant and another to revoke. One whose key has been
 // released is empty, and serves the next claim of the same TTL, for as long as it is known to last.
@@ -29,9 +29,9 @@ struct etcd_lease {
 std::int64_t seconds_for(millis ttl) noexcept;
 
 // On the loop only.
-class lease_stock : public std::enable_shared_from_this<lease_stock> {
+class lease_pool : public std::enable_shared_from_this<lease_pool> {
 public:
-    lease_stock(std::shared_ptr<client> through, std::shared_ptr<lease_stream> stream)
+    lease_pool(std::shared_ptr<client> through, std::shared_ptr<lease_stream> stream)
         : through_{std::move(through)}, stream_{std::move(stream)} {}
 
     // A lease without keys that surely lasts until `since` + ttl.

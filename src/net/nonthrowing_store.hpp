@@ -15,7 +15,7 @@ namespace pawl::net {
 
 // A verb never throws, but awaiting anything in a cancelled coroutine does, unless told not to.
 template <class T>
-async<T> quietly(async<T> verb) {
+async<T> without_throwing(async<T> verb) {
     const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     auto answer = co_await std::move(verb);
@@ -23,36 +23,36 @@ async<T> quietly(async<T> verb) {
     co_return answer;
 }
 
-class quiet_store : public lease_store {
+class nonthrowing_store : public lease_store {
 public:
     async<acquire_result<grant>> acquire(claim wanted) final {
-        return quietly(do_acquire(std::move(wanted)));
+        return without_throwing(do_acquire(std::move(wanted)));
     }
     async<bool> withdraw(withdrawal given_up) final {
-        return quietly(do_withdraw(std::move(given_up)));
+        return without_throwing(do_withdraw(std::move(given_up)));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) final {
-        return quietly(do_renew(leases));
+        return without_throwing(do_renew(leases));
     }
     async<bool> release(std::string key, fence_token token, release_options how) final {
-        return quietly(do_release(std::move(key), token, how));
+        return without_throwing(do_release(std::move(key), token, how));
     }
     async<bool> force_release(std::string key, fence_token token, millis delay) final {
-        return quietly(do_force_release(std::move(key), token, delay));
+        return without_throwing(do_force_release(std::move(key), token, delay));
     }
     async<std::optional<record>> inspect(std::string key) final {
-        return quietly(do_inspect(std::move(key)));
+        return without_throwing(do_inspect(std::move(key)));
     }
     async<page> list(std::string prefix, std::string after, std::size_t limit) final {
-        return quietly(do_list(std::move(prefix), std::move(after), limit));
+        return without_throwing(do_list(std::move(prefix), std::move(after), limit));
     }
     async<void> wait_change(std::string key, fence_token seen) final {
-        return quietly(do_wait(std::move(key), seen));
+        return without_throwing(do_wait(std::move(key), seen));
     }
     async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) final {
-        return quietly(do_fence(std::move(resource), token, rule));
+        return without_throwing(do_fence(std::move(resource), token, rule));
     }
-    async<examination> examine() final { return quietly(do_examine()); }
+    async<examination> examine() final { return without_throwing(do_examine()); }
 
 private:
     virtual async<acquire_result<grant>> do_acquire(claim wanted) = 0;

@@ -1,8 +1,7 @@
-// The leases that this process holds, and the end of those that are not renewed.
+// The leases that this process holds, and when those that are not renewed are deleted.
 //
-// A session lives as long as its process, and would carry a lease that nobody renews for ever. So
-// every lease has its end written down here, before it is asked for, and is deleted when that has
-// come.
+// A session lives as long as its process, and would carry a lease that is not renewed for ever. So
+// every lease has its end recorded here, before it is requested, and is deleted when that has come.
 #pragma once
 
 #include "engines/zookeeper/client/session.hpp"
@@ -26,8 +25,8 @@ struct lease_end {
     instant until;
     std::multimap<instant, std::shared_ptr<lease_end>>::iterator place;
     bool in_line = true;
-    bool struck = false;  // nothing is to be deleted any more
-    int renewals = 0;     // on their way
+    bool cancelled = false;  // nothing is to be deleted any more
+    int renewals = 0;        // on their way
 };
 
 struct held_lease {
@@ -43,19 +42,19 @@ struct held_lease {
 };
 
 // Used on its loop only.
-class lease_book : public net::attached, public std::enable_shared_from_this<lease_book> {
+class expiry_schedule : public net::attached, public std::enable_shared_from_this<expiry_schedule> {
 public:
-    static std::shared_ptr<lease_book> make(net::loop& where, millis timeout);
+    static std::shared_ptr<expiry_schedule> make(net::loop& where, millis timeout);
     // Use make().
-    lease_book(net::loop& where, millis timeout);
+    expiry_schedule(net::loop& where, millis timeout);
 
-    // A lease that may come to be: it is deleted at `until` unless that is moved or struck.
-    std::shared_ptr<lease_end> expect(const std::shared_ptr<session>& where, const std::string& key,
-                                      const std::string& path, instant until);
+    // A lease that may come to be: it is deleted at `until` unless that is moved or cancelled.
+    std::shared_ptr<lease_end> add(const std::shared_ptr<session>& where, const std::string& key,
+                                   const std::string& path, instant until);
     static void move(lease_end& what, instant until);
-    void strike(const std::shared_ptr<lease_end>& what);
-    void strike(const std::string& path);
-    // The end of that lease, if it is written down here.
+    void cancel(const std::shared_ptr<lease_end>& what);
+    void cancel(const std::string& path);
+    // The end of that lease, if it is recorded here.
     std::shared_ptr<lease_end> end_of(const std::string& path) const;
     // Its time is up, though it may still be there.
     bool is_over(const std::string& path) const;
@@ -89,9 +88,9 @@ public:
 
 private:
     void arm();
-    static boost::asio::awaitable<void> watch_time(std::shared_ptr<lease_book> self);
+    static boost::asio::awaitable<void> watch_time(std::shared_ptr<expiry_schedule> self);
     void end_leases(instant now);
-    static boost::asio::awaitable<void> remove(std::shared_ptr<lease_book> self,
+    static boost::asio::awaitable<void> remove(std::shared_ptr<expiry_schedule> self,
                                                std::shared_ptr<lease_end> what);
     void loop_ends() override;
 

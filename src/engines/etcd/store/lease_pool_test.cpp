@@ -1,4 +1,4 @@
-#include "engines/etcd/store/lease_stock.hpp"
+#include "engines/etcd/store/lease_pool.hpp"
 
 #include "test_support/faults/tcp_proxy.hpp"
 #include "test_support/servers/etcd_server.hpp"
@@ -35,25 +35,25 @@ TEST(EtcdLeaseStock, WhatIsForgottenDuringARenewalIsNotTaken) {
     net::loop where;
     const auto through = client::make(where, settings);
     const auto stream = std::make_shared<lease_stream>(through);
-    const auto stock = std::make_shared<lease_stock>(through, stream);
+    const auto pool = std::make_shared<lease_pool>(through, stream);
     constexpr millis ttl{4000};
     std::vector<etcd_lease> known;
     for (int i = 0; i < 4; ++i) {
         const auto granted =
-            where.wait_for(stock->take(ttl, lease_clock::now(), through->deadline()));
+            where.wait_for(pool->take(ttl, lease_clock::now(), through->deadline()));
         ASSERT_TRUE(granted.has_value()) << granted.error().detail;
         known.push_back(*granted);
     }
-    for (const auto& one : known) stock->give_back(one);
+    for (const auto& one : known) pool->give_back(one);
     server.ask({"lease", "revoke", as_etcdctl_writes(known.back().id)});
     const auto before = proxy.held_bytes(direction::to_client);
     proxy.stall(direction::to_client);
     std::jthread forgetting{[&] {
         EXPECT_TRUE(proxy.wait_for_held_bytes(direction::to_client, before + 1));
-        through->attachment()->post([stock] { stock->forget(); });
+        through->attachment()->post([pool] { pool->forget(); });
         proxy.resume(direction::to_client);
     }};
-    const auto taken = where.wait_for(stock->take(ttl, lease_clock::now(), through->deadline()));
+    const auto taken = where.wait_for(pool->take(ttl, lease_clock::now(), through->deadline()));
     ASSERT_TRUE(taken.has_value()) << taken.error().detail;
     EXPECT_TRUE(std::none_of(known.begin(), known.end(),
                              [&](const etcd_lease& one) { return one.id == taken->id; }));

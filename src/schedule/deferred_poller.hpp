@@ -1,5 +1,5 @@
-// Looks, for all keys at once, whether others have run what this node has left to them, and asks
-// for what nobody has.
+// Polls, for all keys at once, whether others have run what this node has left to them, and claims
+// what has not run.
 //
 // A driver: what a look means is deferral's to say.
 #pragma once
@@ -20,9 +20,9 @@
 namespace pawl::schedule {
 
 // On the loop only.
-class lookout {
+class deferred_poller {
 public:
-    lookout(node_state& node, acquirer& keys);
+    deferred_poller(node_state& node, acquirer& keys);
 
     // Something was left to others in the queue of this key.
     void watch(const std::shared_ptr<track>& which);
