@@ -44,8 +44,8 @@ interference stopping_when_ready(stop_cause why) {
 
 // A command that ends with 0 has succeeded; what it wrote to either stream came in its order.
 TEST(CommandBody, PassesOutputOnInTheOrderOfBothStreams) {
-    body_trial house;
-    const auto ended = house.run(shell("echo one; echo two >&2; echo three; printf four >&2"));
+    body_trial fixture;
+    const auto ended = fixture.run(shell("echo one; echo two >&2; echo three; printf four >&2"));
     EXPECT_TRUE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 0);
     EXPECT_EQ(ended.how.reason, "");
@@ -54,35 +54,35 @@ TEST(CommandBody, PassesOutputOnInTheOrderOfBothStreams) {
 
 // Another status, or a signal, is a failure with one line that says which.
 TEST(CommandBody, FailureSaysStatusOrSignal) {
-    body_trial house;
-    auto ended = house.run(shell("exit 3"));
+    body_trial fixture;
+    auto ended = fixture.run(shell("exit 3"));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 3);
     EXPECT_EQ(ended.how.reason, "exit 3");
-    ended = house.run(shell("ulimit -c 0; kill -SEGV $$"));
+    ended = fixture.run(shell("ulimit -c 0; kill -SEGV $$"));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 128 + SIGSEGV);
     EXPECT_EQ(ended.how.reason, "killed by SIGSEGV");
-    ended = house.run(shell("kill -42 $$"));
+    ended = fixture.run(shell("kill -42 $$"));
     EXPECT_EQ(ended.how.reason, "killed by signal 42");
 }
 
 // The job's own arguments come first, then those of whoever asked for this run; stdin is empty.
 TEST(CommandBody, ArgumentsOfTheRunAreAppendedAndStdinIsEmpty) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell("cat; echo \"$0 $1 $2\"");
     job.command.push_back("own");
-    const auto ended = house.run(job, order_of({"first", "two words"}));
+    const auto ended = fixture.run(job, order_of({"first", "two words"}));
     EXPECT_EQ(ended.output, "own first two words\n");
 }
 
 // Whoever writes a trigger past the API and the command line still has to do with the job.
 TEST(CommandBody, ArgumentsThatTheJobDoesNotAllowRunNothing) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell("echo ran");
     job.arguments = {.patterns = {"--day=*"}};
-    EXPECT_EQ(house.run(job, order_of({"--day=1"})).output, "ran\n");
-    const auto refused = house.run(job, order_of({"--day=1", "--checkpoint-action=exec=sh"}));
+    EXPECT_EQ(fixture.run(job, order_of({"--day=1"})).output, "ran\n");
+    const auto refused = fixture.run(job, order_of({"--day=1", "--checkpoint-action=exec=sh"}));
     EXPECT_FALSE(refused.how.succeeded);
     EXPECT_EQ(refused.how.reason,
               "argument '--checkpoint-action=exec=sh' is not allowed for job 'trial'; expected "
@@ -92,21 +92,21 @@ TEST(CommandBody, ArgumentsThatTheJobDoesNotAllowRunNothing) {
 
 // The variables of the run arrive, with the job's env and secrets, and with both URLs.
 TEST(CommandBody, TheCommandSeesItsRunAndItsVariables) {
-    body_trial house;
-    house.surround_with({"sqlite:/tmp/leases.db", "sqlite:/tmp/runs.db"}, 10s);
+    body_trial fixture;
+    fixture.surround_with({"sqlite:/tmp/leases.db", "sqlite:/tmp/runs.db"}, 10s);
     auto job = shell(
         "echo $PAWL_JOB $PAWL_KEY $PAWL_FENCE_TOKEN $MODE $SECRET; "
         "echo $PAWL_STORE $PAWL_JOURNAL");
     job.env = {{"MODE", "full"}};
     job.secrets = {{"SECRET", "hunter2"}};
     job.store_access = true;
-    EXPECT_EQ(house.run(job).output,
+    EXPECT_EQ(fixture.run(job).output,
               "trial job/trial 42 full hunter2\nsqlite:/tmp/leases.db sqlite:/tmp/runs.db\n");
 }
 
 // Limits, umask, nice value and directory of the job hold for the command: ask from inside.
 TEST(CommandBody, LimitsMaskPriorityAndDirectoryHoldInside) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell(
         "ulimit -n; ulimit -p; ulimit -v; ulimit -t; ulimit -Ht; ulimit -f; "
         "ulimit -c; umask; nice; pwd");
@@ -119,7 +119,7 @@ TEST(CommandBody, LimitsMaskPriorityAndDirectoryHoldInside) {
     job.umask = 027;
     job.nice = 5;
     job.working_directory = "/usr";
-    EXPECT_EQ(house.run(job).output, "64\n4000\n1048576\n90\n91\n2048\n0\n0027\n5\n/usr\n");
+    EXPECT_EQ(fixture.run(job).output, "64\n4000\n1048576\n90\n91\n2048\n0\n0027\n5\n/usr\n");
 }
 
 // "unlimited" reaches the kernel as such: a soft limit of the agent no longer holds.
@@ -129,21 +129,21 @@ TEST(CommandBody, WhatIsUnlimitedHasNoLimit) {
     if (mine.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "files have a hard limit on this machine";
     const rlimit narrow{1u << 30, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &narrow);
-    body_trial house;
+    body_trial fixture;
     auto job = shell("ulimit -f");
-    EXPECT_EQ(house.run(job).output, "2097152\n");
+    EXPECT_EQ(fixture.run(job).output, "2097152\n");
     job.limits.file_size = std::numeric_limits<std::int64_t>::max();
-    EXPECT_EQ(house.run(job).output, "unlimited\n");
+    EXPECT_EQ(fixture.run(job).output, "unlimited\n");
     setrlimit(RLIMIT_FSIZE, &mine);
 }
 
 // A limit that is passed ends the command with a signal that says so.
 TEST(CommandBody, ALimitThatIsPassedReadsAsItsSignal) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell("while :; do :; done");
     job.limits.cpu_time = 1s;
     job.limits.core_size = 0;
-    EXPECT_EQ(house.run(job).how.reason, "killed by SIGXCPU");
+    EXPECT_EQ(fixture.run(job).how.reason, "killed by SIGXCPU");
 }
 
 // As somebody else a command has that user's rights, groups and environment, and can open its own
@@ -154,37 +154,37 @@ TEST(CommandBody, RunsAsAnotherUserInThatUsersEnvironment) {
     ASSERT_NE(nobody, nullptr);
     const std::string home = nobody->pw_dir;
     setenv("TRIAL_OF_BODY", "the agent's own", 1);
-    body_trial house;
+    body_trial fixture;
     auto job = shell(
         "id -un; id -Gn; echo \"$USER $LOGNAME $HOME ${TRIAL_OF_BODY-unset} $MODE\"; "
         "echo by name > /dev/stdout; cat /etc/shadow 2> /dev/null || echo refused");
     job.user = "nobody";
     job.env = {{"MODE", "full"}};
-    EXPECT_EQ(house.run(job).output,
+    EXPECT_EQ(fixture.run(job).output,
               "nobody\nnogroup\nnobody nobody " + home + " unset full\nby name\nrefused\n");
     job = shell("id -gn; id -Gn");
     job.user = "nobody";
     job.group = "daemon";
-    EXPECT_THAT(house.run(job).output, StartsWith("daemon\ndaemon"));
+    EXPECT_THAT(fixture.run(job).output, StartsWith("daemon\ndaemon"));
     unsetenv("TRIAL_OF_BODY");
 }
 
 // Who runs as the agent's own user keeps the agent's environment, unless a clean one is asked for.
 TEST(CommandBody, TheOwnEnvironmentStaysUnlessACleanOneIsAskedFor) {
     setenv("TRIAL_OF_BODY", "the agent's own", 1);
-    body_trial house;
+    body_trial fixture;
     auto job = shell("echo \"${TRIAL_OF_BODY-unset}\"");
-    EXPECT_EQ(house.run(job).output, "the agent's own\n");
+    EXPECT_EQ(fixture.run(job).output, "the agent's own\n");
     job.clean_environment = true;
-    EXPECT_EQ(house.run(job).output, "unset\n");
+    EXPECT_EQ(fixture.run(job).output, "unset\n");
     unsetenv("TRIAL_OF_BODY");
 }
 
-std::string reason_of(body_trial& house, config::job_settings job,
+std::string reason_of(body_trial& fixture, config::job_settings job,
                       schedule::run_order order = order_of()) {
     job.env = {{"PASSWORD", "hunter2"}};
     job.secrets = {{"TOKEN", "hunter3"}};
-    const auto ended = house.run(std::move(job), std::move(order));
+    const auto ended = fixture.run(std::move(job), std::move(order));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_FALSE(ended.how.exit_status);
     EXPECT_EQ(ended.output, "");
@@ -196,26 +196,26 @@ std::string reason_of(body_trial& house, config::job_settings job,
 // A command that cannot run says in one line why: what is not there, and what may not be run.
 TEST(CommandBody, WhatCannotRunSaysWhyInOneLine) {
     const scratch_folder folder;
-    body_trial house;
-    EXPECT_EQ(reason_of(house, job_of({"frobnicate", "--all"})),
+    body_trial fixture;
+    EXPECT_EQ(reason_of(fixture, job_of({"frobnicate", "--all"})),
               "cannot run 'frobnicate': not found in PATH");
-    EXPECT_EQ(reason_of(house, job_of({"/no/such\nthing"})),
+    EXPECT_EQ(reason_of(fixture, job_of({"/no/such\nthing"})),
               "cannot run '/no/such?thing': not found");
-    EXPECT_EQ(reason_of(house, job_of({"/etc/passwd"})),
+    EXPECT_EQ(reason_of(fixture, job_of({"/etc/passwd"})),
               "cannot run '/etc/passwd': Permission denied");
     auto job = shell("true");
     job.working_directory = folder.file("missing");
-    EXPECT_EQ(reason_of(house, job), "cannot run '/bin/sh': cannot enter '" +
-                                         folder.file("missing") + "': No such file or directory");
+    EXPECT_EQ(reason_of(fixture, job), "cannot run '/bin/sh': cannot enter '" +
+                                           folder.file("missing") + "': No such file or directory");
     job = shell("true");
     job.user = "nobody-of-this-name";
-    EXPECT_EQ(reason_of(house, job),
+    EXPECT_EQ(reason_of(fixture, job),
               "cannot run '/bin/sh': there is no user 'nobody-of-this-name' on this machine");
     job = shell("true");
     job.group = "nobody-of-this-name";
-    EXPECT_EQ(reason_of(house, job),
+    EXPECT_EQ(reason_of(fixture, job),
               "cannot run '/bin/sh': there is no group 'nobody-of-this-name' on this machine");
-    EXPECT_EQ(reason_of(house, shell("true"), order_of({std::string{"a\0b", 3}})),
+    EXPECT_EQ(reason_of(fixture, shell("true"), order_of({std::string{"a\0b", 3}})),
               "argument 3 of the command holds a NUL byte, which no command can be given");
 }
 
@@ -224,39 +224,39 @@ TEST(CommandBody, ADirectoryIsEnteredWithTheRightsOfTheUser) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can run a command as another user";
     const scratch_folder folder;
     std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
-    body_trial house;
+    body_trial fixture;
     auto job = shell("true");
     job.user = "nobody";
     job.working_directory = folder.path();
-    EXPECT_EQ(reason_of(house, job),
+    EXPECT_EQ(reason_of(fixture, job),
               "cannot run '/bin/sh': cannot enter '" + folder.path() + "': Permission denied");
 }
 
 // Ten thousand variables arrive; more than the system takes is one clear line.
 TEST(CommandBody, ManyVariablesArriveAndTooManyAreOneClearLine) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell("env | grep -c ^V_");
     for (int at = 0; at < 10'000; ++at) job.env.push_back({"V_" + std::to_string(at), "short"});
-    EXPECT_EQ(house.run(job).output, "10000\n");
+    EXPECT_EQ(fixture.run(job).output, "10000\n");
     const std::string too_long =
         "cannot run '/bin/sh': its arguments and environment are longer than the system allows";
     for (auto& one : job.env) one.value = std::string(1000, 'x');
-    EXPECT_EQ(house.run(job).how.reason, too_long);
+    EXPECT_EQ(fixture.run(job).how.reason, too_long);
     // One argument alone has a bound of 128 KiB.
-    EXPECT_EQ(reason_of(house, shell("true"), order_of({std::string(200'000, 'x')})), too_long);
+    EXPECT_EQ(reason_of(fixture, shell("true"), order_of({std::string(200'000, 'x')})), too_long);
 }
 
 // A command that heeds SIGTERM has its say, and still has not succeeded: nobody knows how far it
 // came.
 TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
-    body_trial house;
+    body_trial fixture;
     const auto trap = "trap 'echo bye; exit 0' TERM; " + waits_for_ever;
     for (const auto& [why, words] :
          {std::pair{stop_cause::cancelled, "cancelled"},
           std::pair{stop_cause::timed_out, "timed out"},
           std::pair{stop_cause::lost, "its lease was lost"},
           std::pair{stop_cause::shutdown, "the agent was shutting down"}}) {
-        const auto ended = house.run(shell(trap), order_of(), stopping_when_ready(why));
+        const auto ended = fixture.run(shell(trap), order_of(), stopping_when_ready(why));
         EXPECT_FALSE(ended.how.succeeded);
         EXPECT_EQ(ended.how.exit_status, 0);
         EXPECT_EQ(ended.how.reason, "stopped (" + std::string{words} + "): exit 0");
@@ -267,13 +267,13 @@ TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
 // Goal: a command has its grace while nobody else can hold its key, also where the store does not
 // answer. Method: one that takes a while to end, and a store that would leave it no time if asked.
 TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
-    body_trial house;
-    house.inspect_by([](std::string) -> async<std::optional<record>> {
+    body_trial fixture;
+    fixture.inspect_by([](std::string) -> async<std::optional<record>> {
         co_return failure{errc::unreachable, "no answer"};
     });
     const auto ended =
-        house.run(shell("trap 'sleep 0.5; echo bye; exit 0' TERM; " + waits_for_ever), order_of(),
-                  stopping_when_ready(stop_cause::lost));
+        fixture.run(shell("trap 'sleep 0.5; echo bye; exit 0' TERM; " + waits_for_ever), order_of(),
+                    stopping_when_ready(stop_cause::lost));
     EXPECT_EQ(ended.how.exit_status, 0);
     EXPECT_EQ(ended.output, "ready\nbye\n");
 }
@@ -281,8 +281,8 @@ TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
 // Goal: a command whose key somebody else holds is gone at once, also if it was told to stop
 // before. Method: it does not heed SIGTERM, and has a grace that is longer than the test may take.
 TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
-    body_trial house;
-    house.inspect_by([](std::string key) -> async<std::optional<record>> {
+    body_trial fixture;
+    fixture.inspect_by([](std::string key) -> async<std::optional<record>> {
         record other;
         other.key = std::move(key);
         other.holder = fence_token{99};
@@ -291,10 +291,10 @@ TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
     });
     auto job = shell("trap '' TERM; " + waits_for_ever);
     job.grace = 10min;
-    const auto ended = house.run(job, order_of(), when_ready([](schedule::body& body) {
-                                     body.stop(stop_cause::lost);
-                                     body.hurry();
-                                 }));
+    const auto ended = fixture.run(job, order_of(), when_ready([](schedule::body& body) {
+                                       body.stop(stop_cause::lost);
+                                       body.hurry();
+                                   }));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 137);
 }
@@ -302,10 +302,10 @@ TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
 // Stopped before it runs, a body starts nothing.
 TEST(CommandBody, StoppedBeforeItRunsItStartsNothing) {
     const scratch_folder folder;
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.before = [](schedule::body& body) { body.stop(stop_cause::shutdown); };
-    const auto ended = house.run(shell("touch " + folder.file("ran")), order_of(), what);
+    const auto ended = fixture.run(shell("touch " + folder.file("ran")), order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped before it began (the agent was shutting down)");
     EXPECT_FALSE(ended.how.started);
     EXPECT_FALSE(ended.how.exit_status);
@@ -315,10 +315,10 @@ TEST(CommandBody, StoppedBeforeItRunsItStartsNothing) {
 // A stop that comes while the command is being started is not lost: try it in every turn of the
 // loop until the command has written.
 TEST(CommandBody, AStopWhileItStartsIsNotLost) {
-    body_trial house;
+    body_trial fixture;
     for (int turns = 0; turns < 40; ++turns) {
         interference what;
-        const auto executor = house.loop().get_executor();
+        const auto executor = fixture.loop().get_executor();
         what.before = [&, turns](schedule::body& body) {
             struct countdown {
                 boost::asio::any_io_executor executor;
@@ -332,7 +332,7 @@ TEST(CommandBody, AStopWhileItStartsIsNotLost) {
             };
             boost::asio::post(executor, countdown{executor, &body, turns});
         };
-        const auto ended = house.run(job_of({"/bin/sleep", "600"}), order_of(), what);
+        const auto ended = fixture.run(job_of({"/bin/sleep", "600"}), order_of(), what);
         EXPECT_THAT(ended.how.reason, HasSubstr("(cancelled)"));
     }
 }
@@ -340,10 +340,10 @@ TEST(CommandBody, AStopWhileItStartsIsNotLost) {
 // Told to stop while it starts, and its guard dies: that it may have run must not be lost, or its
 // occurrence is given back and runs again.
 TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
-    body_trial house;
-    kill(house.guards().pid(), SIGSTOP);
+    body_trial fixture;
+    kill(fixture.guards().pid(), SIGSTOP);
     interference what;
-    const auto executor = house.loop().get_executor();
+    const auto executor = fixture.loop().get_executor();
     what.before = [&](schedule::body& body) {
         struct when_handed_over {
             boost::asio::any_io_executor executor;
@@ -358,9 +358,9 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
                 kill(guards->pid(), SIGKILL);
             }
         };
-        boost::asio::post(executor, when_handed_over{executor, &house.guards(), &body});
+        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &body});
     };
-    const auto ended = house.run(job_of({"/bin/true"}), order_of(), what);
+    const auto ended = fixture.run(job_of({"/bin/true"}), order_of(), what);
     EXPECT_TRUE(ended.how.started);
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason,
@@ -370,13 +370,13 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
 
 // The second of two stops changes neither the reason nor the end.
 TEST(CommandBody, ASecondStopChangesNothing) {
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.on_output = [](schedule::body& body, const std::string& text) {
         body.stop(stop_cause::timed_out);
         if (text.find("again") != std::string::npos) body.stop(stop_cause::cancelled);
     };
-    const auto ended = house.run(
+    const auto ended = fixture.run(
         shell("trap 'echo again; sleep 0.1; exit 4' TERM; " + waits_for_ever), order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped (timed out): exit 4");
     EXPECT_EQ(ended.output, "ready\nagain\n");
@@ -386,13 +386,13 @@ TEST(CommandBody, ASecondStopChangesNothing) {
 // starts.
 TEST(CommandBody, ADeadlineThatHasPassedStartsNothing) {
     const scratch_folder folder;
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.before = [](schedule::body& body) {
         const instant past = lease_clock::now() - 1s;
         body.extend(past, past);
     };
-    const auto ended = house.run(shell("touch " + folder.file("ran")), order_of(), what);
+    const auto ended = fixture.run(shell("touch " + folder.file("ran")), order_of(), what);
     EXPECT_FALSE(ended.how.started);
     EXPECT_EQ(ended.how.reason, "");  // the run says that its lease has ended
     EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
@@ -400,27 +400,27 @@ TEST(CommandBody, ADeadlineThatHasPassedStartsNothing) {
 
 // A deadline moved into the past ends the command at once, by force.
 TEST(CommandBody, ADeadlineMovedIntoThePastEndsItAtOnce) {
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.on_output = [](schedule::body& body, const std::string&) {
         const instant past = lease_clock::now() - 1s;
         body.extend(past, past);
     };
-    const auto ended = house.run(shell("trap '' TERM; " + waits_for_ever), order_of(), what);
+    const auto ended = fixture.run(shell("trap '' TERM; " + waits_for_ever), order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped (its lease was about to end): killed by SIGKILL");
     EXPECT_EQ(ended.how.ending, runs::work_ending::deadline);
 }
 
 // Deadlines that are told before the run hold from its beginning.
 TEST(CommandBody, ADeadlineFromBeforeTheRunHolds) {
-    body_trial house;
+    body_trial fixture;
     interference what;
     instant stop_at{};
     what.before = [&](schedule::body& body) {
         stop_at = lease_clock::now() + 1s;
         body.extend(stop_at, stop_at + 30s);
     };
-    const auto ended = house.run(job_of({"/bin/sleep", "600"}), order_of(), what);
+    const auto ended = fixture.run(job_of({"/bin/sleep", "600"}), order_of(), what);
     EXPECT_GE(lease_clock::now(), stop_at);
     EXPECT_EQ(ended.how.reason, "stopped (its lease was about to end): killed by SIGTERM");
     EXPECT_EQ(ended.how.ending, runs::work_ending::deadline);
@@ -428,20 +428,20 @@ TEST(CommandBody, ADeadlineFromBeforeTheRunHolds) {
 
 // A dry run is told what would run, or why nothing could, and runs nothing.
 TEST(CommandBody, WhatWouldRunIsKnownWithoutRunningIt) {
-    body_trial house;
+    body_trial fixture;
     auto job = job_of({"report", "--day"});
     job.working_directory = "/srv";
-    auto work = resolve(house.around(), std::make_shared<const config::job_settings>(job),
+    auto work = resolve(fixture.around(), std::make_shared<const config::job_settings>(job),
                         order_of({"today"}));
-    const auto found = house.loop().wait_for(std::move(work));
+    const auto found = fixture.loop().wait_for(std::move(work));
     ASSERT_TRUE(found.has_value()) << found.error();
     EXPECT_THAT(found->arguments, testing::ElementsAre("report", "--day", "today"));
     EXPECT_THAT(found->environment, testing::Contains("PAWL_KEY=job/trial"));
     EXPECT_EQ(found->working_directory, "/srv");
     job.user = "nobody-of-this-name";
     auto again =
-        resolve(house.around(), std::make_shared<const config::job_settings>(job), order_of());
-    EXPECT_TRUE(house.loop().wait_for(std::move(again)).has_error());
+        resolve(fixture.around(), std::make_shared<const config::job_settings>(job), order_of());
+    EXPECT_TRUE(fixture.loop().wait_for(std::move(again)).has_error());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::vector<pid_t> numbers_in(const std::string& text) {
 
 // SIGTERM ignored: SIGKILL comes after the grace, and not before.
 TEST(IllBehaved, WhoIgnoresTermIsKilledAfterTheGrace) {
-    body_trial house;
+    body_trial fixture;
     auto job = shell("trap '' TERM; echo ready; while :; do sleep 0.05; done 2> /dev/null");
     job.grace = 200ms;
     instant asked{};
@@ -50,7 +50,7 @@ TEST(IllBehaved, WhoIgnoresTermIsKilledAfterTheGrace) {
         asked = lease_clock::now();
         body.stop(stop_cause::cancelled);
     };
-    const auto ended = house.run(job, order_of(), what);
+    const auto ended = fixture.run(job, order_of(), what);
     EXPECT_GE(lease_clock::now() - asked, 200ms);
     EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
     EXPECT_EQ(ended.how.exit_status, 128 + SIGKILL);
@@ -59,8 +59,8 @@ TEST(IllBehaved, WhoIgnoresTermIsKilledAfterTheGrace) {
 // A lost lease leaves no more time than its lock delay, whatever grace the job has, and also when
 // the run was cancelled with all its grace before.
 TEST(IllBehaved, ALostLeaseShortensTheGrace) {
-    body_trial house;
-    house.surround_with({}, 200ms);
+    body_trial fixture;
+    fixture.surround_with({}, 200ms);
     auto job = shell("trap '' TERM; echo ready; while :; do sleep 0.05; done 2> /dev/null");
     job.grace = 24h;
     instant asked{};
@@ -70,7 +70,7 @@ TEST(IllBehaved, ALostLeaseShortensTheGrace) {
         body.stop(stop_cause::cancelled);
         body.hurry();
     };
-    const auto ended = house.run(job, order_of(), what);
+    const auto ended = fixture.run(job, order_of(), what);
     EXPECT_GE(lease_clock::now() - asked, 200ms);
     EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
 }
@@ -80,13 +80,13 @@ TEST(IllBehaved, ALostLeaseShortensTheGrace) {
 TEST(IllBehaved, DaemonsEndWithTheRunAndDoNotHoldItOpen) {
     const scratch_folder folder;
     const std::string pid_file = folder.file("pid");
-    body_trial house;
+    body_trial fixture;
     auto job = shell("(setsid sh -c 'trap \"\" TERM; echo $$ > " + pid_file +
                      "; echo from the daemon; while :; do sleep 0.05; done 2> /dev/null' &) & "
                      "while ! test -s " +
                      pid_file + "; do sleep 0.01; done; echo from the command; exit 5");
     job.grace = 100ms;
-    const auto ended = house.run(job);
+    const auto ended = fixture.run(job);
     EXPECT_EQ(ended.how.reason, "exit 5");
     EXPECT_THAT(ended.output, testing::HasSubstr("from the daemon\n"));
     EXPECT_THAT(ended.output, testing::HasSubstr("from the command\n"));
@@ -97,7 +97,7 @@ TEST(IllBehaved, DaemonsEndWithTheRunAndDoNotHoldItOpen) {
 // Somebody who is no descendant has got hold of the pipe (as a log daemon that was handed it): the
 // run ends all the same, with all that was written before.
 TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
-    body_trial house;
+    body_trial fixture;
     int stolen = -1;
     interference what;
     what.on_output = [&](schedule::body& body, const std::string& text) {
@@ -106,7 +106,7 @@ TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
         stolen = open(("/proc/" + pid + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
         body.stop(stop_cause::cancelled);
     };
-    const auto ended = house.run(
+    const auto ended = fixture.run(
         shell(
             "trap 'printf last; exit 0' TERM; echo $$; while :; do sleep 0.05; done 2> /dev/null"),
         order_of(), what);
@@ -123,8 +123,8 @@ TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
 // A command may close its streams and go on; its end is that of the process.
 TEST(IllBehaved, WhoClosesItsStreamsContinuesAndEndsAsItEnds) {
     const scratch_folder folder;
-    body_trial house;
-    const auto ended = house.run(
+    body_trial fixture;
+    const auto ended = fixture.run(
         shell("echo first; exec <&- >&- 2>&-; sleep 0.3; : > " + folder.file("on") + "; exit 7"));
     EXPECT_EQ(ended.output, "first\n");
     EXPECT_EQ(ended.how.reason, "exit 7");
@@ -137,8 +137,8 @@ TEST(IllBehaved, BinaryOutputArrivesAsItWasWritten) {
     std::string bytes;
     for (int at = 0; at < 1'000'000; ++at) bytes.push_back(static_cast<char>(at * 31 % 256));
     std::ofstream{folder.file("bytes"), std::ios::binary} << bytes;
-    body_trial house;
-    const auto ended = house.run(job_of({"/bin/cat", folder.file("bytes")}));
+    body_trial fixture;
+    const auto ended = fixture.run(job_of({"/bin/cat", folder.file("bytes")}));
     EXPECT_TRUE(ended.how.succeeded);
     EXPECT_TRUE(ended.output == bytes);
 }
@@ -181,17 +181,17 @@ boost::asio::awaitable<schedule::work_result> run_counting(schedule::body_maker 
 // longer than promised. The time is generous for a machine with one busy core.
 TEST(IllBehaved, AGibibyteOfOutputPassesThroughInBoundedMemoryAndTime) {
     constexpr std::size_t gibibyte = 1u << 30;
-    body_trial house;
-    house.run(job_of({"/bin/true"}));
+    body_trial fixture;
+    fixture.run(job_of({"/bin/true"}));
     const auto bytes = std::make_shared<std::size_t>(0);
     const auto largest = std::make_shared<std::size_t>(0);
     forget_peak_memory();
     const std::size_t before = peak_memory_kib();
     const instant began = lease_clock::now();
     auto work = run_counting(
-        house.maker(job_of({"/usr/bin/head", "-c", std::to_string(gibibyte), "/dev/zero"})), bytes,
-        largest);
-    const auto how = house.loop().wait_for(std::move(work));
+        fixture.maker(job_of({"/usr/bin/head", "-c", std::to_string(gibibyte), "/dev/zero"})),
+        bytes, largest);
+    const auto how = fixture.loop().wait_for(std::move(work));
     const auto took = std::chrono::duration_cast<millis>(lease_clock::now() - began);
     EXPECT_TRUE(how.succeeded) << how.reason;
     EXPECT_EQ(*bytes, gibibyte);
@@ -206,12 +206,12 @@ TEST(IllBehaved, AGibibyteOfOutputPassesThroughInBoundedMemoryAndTime) {
     EXPECT_LT(took, 60s);
 }
 
-boost::asio::awaitable<int> run_beside_floods(body_trial& house, int floods, int others) {
+boost::asio::awaitable<int> run_beside_floods(body_trial& fixture, int floods, int others) {
     const auto executor = co_await boost::asio::this_coro::executor;
     const auto quiet = std::make_shared<std::size_t>(0);
     std::vector<std::shared_ptr<schedule::body>> flooding;
     const auto running = std::make_shared<int>(floods);
-    const auto make_flood = house.maker(job_of({"/usr/bin/yes", "flood"}));
+    const auto make_flood = fixture.maker(job_of({"/usr/bin/yes", "flood"}));
     for (int at = 0; at < floods; ++at) {
         flooding.push_back(make_flood([](std::string_view) {}));
         auto work = flooding.back()->run(order_of());
@@ -221,7 +221,7 @@ boost::asio::awaitable<int> run_beside_floods(body_trial& house, int floods, int
     }
     int good = 0;
     for (int at = 0; at < others; ++at) {
-        auto work = run_counting(house.maker(shell("echo here")), quiet, quiet);
+        auto work = run_counting(fixture.maker(shell("echo here")), quiet, quiet);
         const auto how = co_await std::move(work);
         if (how.succeeded) ++good;
     }
@@ -237,16 +237,16 @@ boost::asio::awaitable<int> run_beside_floods(body_trial& house, int floods, int
 // Commands that write without end take turns with the others: while four of them flood, twenty
 // others run from beginning to end, and the floods can still be stopped.
 TEST(IllBehaved, AFloodDoesNotStarveOtherRuns) {
-    body_trial house;
-    auto work = run_beside_floods(house, 4, 20);
-    EXPECT_EQ(house.loop().wait_for(std::move(work)), 20);
+    body_trial fixture;
+    auto work = run_beside_floods(fixture, 4, 20);
+    EXPECT_EQ(fixture.loop().wait_for(std::move(work)), 20);
 }
 
-boost::asio::awaitable<int> run_at_once(body_trial& house, int count) {
+boost::asio::awaitable<int> run_at_once(body_trial& fixture, int count) {
     const auto executor = co_await boost::asio::this_coro::executor;
     const auto right = std::make_shared<int>(0);
     const auto left = std::make_shared<int>(count);
-    const auto make = house.maker(shell("echo $0; exit $0"));
+    const auto make = fixture.maker(shell("echo $0; exit $0"));
     for (int at = 0; at < count; ++at) {
         auto work = run_body(make, order_of({std::to_string(at)}), {});
         boost::asio::co_spawn(
@@ -265,9 +265,9 @@ boost::asio::awaitable<int> run_at_once(body_trial& house, int count) {
 
 // A hundred commands at once keep their statuses and their output apart.
 TEST(IllBehaved, AHundredAtOnceKeepTheirStatusAndOutputApart) {
-    body_trial house;
-    auto work = run_at_once(house, 100);
-    EXPECT_EQ(house.loop().wait_for(std::move(work)), 100);
+    body_trial fixture;
+    auto work = run_at_once(fixture, 100);
+    EXPECT_EQ(fixture.loop().wait_for(std::move(work)), 100);
 }
 
 std::size_t open_descriptors() {
@@ -291,8 +291,8 @@ int code_of_a_system_error() {
 // An agent that is out of descriptors says so, wherever it runs out, loses none, and goes on when
 // there are some again: leave it one, two, three, until it has enough.
 TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
-    body_trial house;
-    ASSERT_TRUE(house.run(shell("true")).how.succeeded);
+    body_trial fixture;
+    ASSERT_TRUE(fixture.run(shell("true")).how.succeeded);
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     // UBSan looks at a type that it meets for the first time through a pipe of its own, and calls
@@ -304,7 +304,7 @@ TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
     for (rlim_t spare = 1; spare < 20; ++spare) {
         const rlimit narrow{static_cast<rlim_t>(first_free.get()) + spare, before.rlim_max};
         setrlimit(RLIMIT_NOFILE, &narrow);
-        const auto ended = house.run(shell("echo here"));
+        const auto ended = fixture.run(shell("echo here"));
         setrlimit(RLIMIT_NOFILE, &before);
         // The last watchdog ends a moment after its command.
         EXPECT_TRUE(eventually([&] { return open_descriptors() <= open_before; })) << spare;
@@ -316,16 +316,16 @@ TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
     }
     EXPECT_GE(refused, 4);
     EXPECT_LT(refused, 19);
-    EXPECT_EQ(house.run(shell("echo here")).output, "here\n");
+    EXPECT_EQ(fixture.run(shell("echo here")).output, "here\n");
 }
 
 // Without its launcher an agent can start nothing, and says so in one line.
 TEST(IllBehaved, WithoutTheLauncherNothingStarts) {
-    body_trial house;
-    kill(house.guards().pid(), SIGKILL);
+    body_trial fixture;
+    kill(fixture.guards().pid(), SIGKILL);
     // Not only ending: its socket is closed as well.
-    ASSERT_TRUE(eventually([&] { return !is_running(house.guards().pid()); }));
-    const auto ended = house.run(shell("true"));
+    ASSERT_TRUE(eventually([&] { return !is_running(fixture.guards().pid()); }));
+    const auto ended = fixture.run(shell("true"));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason,
               "cannot run '/bin/sh': its guard did not start: the process that starts guards is "
@@ -336,7 +336,7 @@ TEST(IllBehaved, WithoutTheLauncherNothingStarts) {
 TEST(IllBehaved, WhatRunsOutlivesTheLauncherAndStillEndsWhole) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.before = [&](schedule::body& body) {
         // As soon as the command and its daemon write.
@@ -355,12 +355,12 @@ TEST(IllBehaved, WhatRunsOutlivesTheLauncherAndStillEndsWhole) {
                 body->stop(stop_cause::cancelled);
             }
         };
-        const auto executor = house.loop().get_executor();
-        boost::asio::post(executor, watch{&house.guards(), &log, &body, executor});
+        const auto executor = fixture.loop().get_executor();
+        boost::asio::post(executor, watch{&fixture.guards(), &log, &body, executor});
     };
     auto job = job_of({SCRIBE, log, "--daemon", "--ignore-term"});
     job.grace = 100ms;
-    const auto ended = house.run(job, order_of(), what);
+    const auto ended = fixture.run(job, order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
     for (const auto& one : entries_of(log)) EXPECT_FALSE(crash::is_running(one.writer));
 }
@@ -368,14 +368,14 @@ TEST(IllBehaved, WhatRunsOutlivesTheLauncherAndStillEndsWhole) {
 // A guard that is killed takes the command and all that it has started with it.
 TEST(IllBehaved, AKilledGuardEndsTheRunWithAClearReason) {
     const scratch_folder folder;
-    body_trial house;
+    body_trial fixture;
     interference what;
     what.on_output = [](schedule::body&, const std::string& text) {
         if (text.find('\n') == std::string::npos) return;
         kill(numbers_in(text).at(0), SIGKILL);
     };
-    const auto ended =
-        house.run(shell("echo $PPID; while :; do sleep 0.05; done 2> /dev/null"), order_of(), what);
+    const auto ended = fixture.run(shell("echo $PPID; while :; do sleep 0.05; done 2> /dev/null"),
+                                   order_of(), what);
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason, "its guard was killed, and the command with it");
     EXPECT_EQ(ended.how.ending, runs::work_ending::guard_lost);
@@ -385,16 +385,16 @@ TEST(IllBehaved, AKilledGuardEndsTheRunWithAClearReason) {
 TEST(IllBehaved, WhatRunsDiesWithTheLoop) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    auto house = std::make_unique<body_trial>();
+    auto fixture = std::make_unique<body_trial>();
     auto job = job_of({SCRIBE, log, "--daemon"});
-    auto work = run_body(house->maker(job), order_of(), {});
-    boost::asio::co_spawn(house->loop().get_executor(), std::move(work), boost::asio::detached);
+    auto work = run_body(fixture->maker(job), order_of(), {});
+    boost::asio::co_spawn(fixture->loop().get_executor(), std::move(work), boost::asio::detached);
     std::set<pid_t> writers;
     ASSERT_TRUE(eventually([&] {
         for (const auto& one : entries_of(log)) writers.insert(one.writer);
         return writers.size() == 2;
     }));
-    house->end_loop();
+    fixture->end_loop();
     for (const pid_t writer : writers)
         EXPECT_TRUE(eventually([&] { return !crash::is_running(writer); }));
 }

@@ -24,7 +24,7 @@ const std::string mine = R"("run": "8c5e0b6e-run", "fence_token": 42)";
 
 // A checkpoint arrives byte by byte as it was given, and only under the run's own id and token.
 TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
-    body_trial house;
+    body_trial fixture;
     std::vector<std::string> saved;
     auto order = order_of();
     order.save_checkpoint = [&saved](std::string text) -> async<bool> {
@@ -32,7 +32,7 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
         co_return saved.size() == 1;
     };
     const auto said = [&](const std::string& request) {
-        return house.run(shell(speaking(request)), order).output;
+        return fixture.run(shell(speaking(request)), order).output;
     };
     const std::string text = R"({"verb": "checkpoint", "bytes": 3, )" + mine + "}\n\x01\"\xc3";
     EXPECT_EQ(said(text), "{\"answer\":\"saved\"}\n\n");
@@ -47,7 +47,7 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
 // The fence of the store is reached with the run's own token or an older one, never a newer.
 // It would come back cut off, in a variable of the next command.
 TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
-    body_trial house;
+    body_trial fixture;
     std::vector<std::string> saved;
     auto order = order_of();
     order.save_checkpoint = [&saved](std::string text) -> async<bool> {
@@ -60,7 +60,7 @@ TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
         "p.connect(os.environ['PAWL_RUN_SOCKET']);"
         "p.sendall(os.fsencode(sys.argv[1])+b'\\na\\0b');print(p.recv(65536).decode())\" '";
     const auto told =
-        house.run(shell(speaks + R"({"verb": "checkpoint", "bytes": 3, )" + mine + "}'"), order)
+        fixture.run(shell(speaks + R"({"verb": "checkpoint", "bytes": 3, )" + mine + "}'"), order)
             .output;
     EXPECT_THAT(told, HasSubstr(R"("answer":"failed","error":"rejected")"));
     EXPECT_THAT(told, HasSubstr("NUL at byte 2"));
@@ -68,14 +68,14 @@ TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
 }
 
 TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
-    body_trial house;
+    body_trial fixture;
     std::vector<std::uint64_t> checked;
-    house.check_fences_by([&](std::string, fence_token token, fence_rule) -> async<fence_result> {
+    fixture.check_fences_by([&](std::string, fence_token token, fence_rule) -> async<fence_result> {
         checked.push_back(number(token));
         co_return fence_result{true, token};
     });
     const auto said = [&](const std::string& token) {
-        return house
+        return fixture
             .run(shell(speaking(R"({"verb": "fence", "resource": "r", "token": )" + token + ", " +
                                 mine + "}\n")))
             .output;
@@ -91,18 +91,18 @@ TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
 
 // A run that asks for fences, and which of its resources came through.
 struct fence_trial {
-    body_trial house;
+    body_trial fixture;
     std::vector<std::string> checked;
 
     fence_trial() {
-        house.check_fences_by(
+        fixture.check_fences_by(
             [this](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
                 checked.push_back(resource);
                 co_return fence_result{true, token};
             });
     }
     std::string said(const std::string& resource) {
-        return house
+        return fixture
             .run(shell(speaking(R"({"verb": "fence", "token": 42, "resource": ")" + resource +
                                 "\", " + mine + "}\n")))
             .output;
@@ -136,13 +136,13 @@ TEST(RunSocket, AResourceThatNoKeyMayBeIsRejected) {
 
 // Each has a socket of its own, closed to other users, that goes with it.
 TEST(RunSocket, IsThereForTheRunAlone) {
-    body_trial house;
-    const auto shown = house.run(shell("stat -c %a \"$PAWL_RUN_SOCKET\"; echo $PAWL_RUN_SOCKET"));
+    body_trial fixture;
+    const auto shown = fixture.run(shell("stat -c %a \"$PAWL_RUN_SOCKET\"; echo $PAWL_RUN_SOCKET"));
     ASSERT_THAT(shown.output, testing::StartsWith("600\n/"));
     const auto path = shown.output.substr(4, shown.output.size() - 5);
     EXPECT_FALSE(std::filesystem::exists(path));
     struct stat folder{};
-    ASSERT_EQ(stat(house.guards().folder().c_str(), &folder), 0);
+    ASSERT_EQ(stat(fixture.guards().folder().c_str(), &folder), 0);
     EXPECT_EQ(folder.st_mode & 07777, 0711u);
 }
 

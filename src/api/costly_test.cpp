@@ -26,14 +26,14 @@ using ::testing::HasSubstr;
 
 constexpr const char* list = "/api/v1/locks?limit=1000";
 
-struct well_node final : node_view {
+struct healthy_node final : node_view {
     awaitable<std::optional<node_state>> look(millis) override { co_return node_state{}; }
 };
 
 class Costly : public BareApi {
 protected:
     Costly() {
-        around_->node = std::make_shared<well_node>();
+        around_->node = std::make_shared<healthy_node>();
         authorizer::parts auth;
         auth.loop = &core_.loop();
         for (const auto* name : {"flood", "alice"}) {

@@ -30,8 +30,8 @@ const auto six = at("2026-11-22T06:00:00Z");
 constexpr std::int64_t second = 1'000, minute = 60 * second, hour = 60 * minute;
 
 // A job that fires at six, one agent that has room, a store that answers; five minutes past six.
-struct scene {
-    scene() {
+struct health_setup {
+    health_setup() {
         entry.name = "report";
         entry.schedule = "0 6 * * *";
         entry.zone = "UTC";
@@ -103,7 +103,7 @@ struct scene {
 // -- late or not
 
 TEST(JobHealth, AnOccurrenceThatIsDueForMoreThanTenSecondsIsLate) {
-    scene one;
+    health_setup one;
     EXPECT_EQ(one.look().state, job_state::late);
     EXPECT_EQ(one.look().since, six);
     one.now = six + late_after.count() - 1;
@@ -116,19 +116,19 @@ TEST(JobHealth, AnOccurrenceThatIsDueForMoreThanTenSecondsIsLate) {
 // Goal: whatever became of an occurrence, it is not late. Method: each thing that may be known of
 // it.
 TEST(JobHealth, AnOccurrenceThatWasDealtWithIsNotLate) {
-    const std::vector<std::pair<std::string, std::function<void(scene&)>>> ways{
-        {"a row", [](scene& one) { one.parts[0].last_occurrence = six; }},
+    const std::vector<std::pair<std::string, std::function<void(health_setup&)>>> ways{
+        {"a row", [](health_setup& one) { one.parts[0].last_occurrence = six; }},
         {"a mark at the store",
-         [](scene& one) {
+         [](health_setup& one) {
              one.parts[0].lock = one.lock("", 0, 0ms);
              one.parts[0].lock->last_done = occurrence{six};
          }},
-        {"the schedule is younger", [](scene& one) { one.entry.since = six + second; }},
-        {"it was paused then", [](scene& one) { one.resumed_at = six + minute; }},
-        {"it is not enabled", [](scene& one) { one.define(R"({"enabled": false})"); }},
-        {"it has no schedule", [](scene& one) { one.entry.schedule.clear(); }}};
+        {"the schedule is younger", [](health_setup& one) { one.entry.since = six + second; }},
+        {"it was paused then", [](health_setup& one) { one.resumed_at = six + minute; }},
+        {"it is not enabled", [](health_setup& one) { one.define(R"({"enabled": false})"); }},
+        {"it has no schedule", [](health_setup& one) { one.entry.schedule.clear(); }}};
     for (const auto& [what, deal] : ways) {
-        scene one;
+        health_setup one;
         deal(one);
         EXPECT_NE(one.look().state, job_state::late) << what;
     }
@@ -138,7 +138,7 @@ TEST(JobHealth, AnOccurrenceThatWasDealtWithIsNotLate) {
 // next. Method: every minute; the last that ran is of three minutes ago, each since then has waited
 // in vain. Where none that ran is in sight, it is late at least since the first that is.
 TEST(JobHealth, WhatGaveWayToTheNextOccurrenceWasNotDealtWith) {
-    scene one;
+    health_setup one;
     one.entry.schedule = "* * * * *";
     one.now = six + 30 * second;
     auto row = one.run_of(six - 2 * minute, run_status::skipped);
@@ -161,7 +161,7 @@ TEST(JobHealth, WhatGaveWayToTheNextOccurrenceWasNotDealtWith) {
 }
 
 TEST(JobHealth, ARowOfTheDayBeforeIsNoneOfThisOccurrence) {
-    scene one;
+    health_setup one;
     one.parts[0].last_occurrence = six - 24 * hour;
     EXPECT_EQ(one.look().state, job_state::late);
 }
@@ -169,7 +169,7 @@ TEST(JobHealth, ARowOfTheDayBeforeIsNoneOfThisOccurrence) {
 // Goal: of a job with slots only the slot whose turn it was is late, and none where a later turn of
 // another slot has begun. Method: each minute over two slots; six is the turn of the second.
 TEST(JobHealth, OfAJobWithSlotsTheOneWhoseTurnItWasIsLate) {
-    scene one;
+    health_setup one;
     one.entry.schedule = "* * * * *";
     one.entry.partitions = 2;
     one.define(R"({"slots": 2})");
@@ -193,7 +193,7 @@ TEST(JobHealth, OfAJobWithSlotsTheOneWhoseTurnItWasIsLate) {
 }
 
 TEST(JobHealth, JitterIsNoLateness) {
-    scene one;
+    health_setup one;
     one.define(R"({"jitter": "10m"})");
     EXPECT_EQ(one.look().state, job_state::idle);
     one.now = six + 11 * minute;
@@ -206,14 +206,14 @@ TEST(JobHealth, AnOccurrenceThatFoundItsKeyBusyAndIsNotRememberedIsNotLate) {
     for (const auto* definition :
          {R"({"hold_until_expiry": true, "ttl": "20m"})", R"({"delivery": "off"})",
           R"({"hold": true, "ttl": "20m"})", R"({"occurrence": "off"})"}) {
-        scene one;
+        health_setup one;
         one.define(definition);
         EXPECT_EQ(one.look().state, job_state::late) << definition;
         one.parts[0].lock = one.lock("", 0, 1min);
         EXPECT_EQ(one.look().state, job_state::idle) << definition;
         // The key is free by now, and was not at six.
         one.parts[0].lock.reset();
-        one.parts[0].last_run = scene::run_of(six - 10 * minute, run_status::completed);
+        one.parts[0].last_run = health_setup::run_of(six - 10 * minute, run_status::completed);
         one.parts[0].last_run->completed_at = six + second;
         EXPECT_EQ(one.look().state, job_state::idle) << definition;
     }
@@ -221,14 +221,14 @@ TEST(JobHealth, AnOccurrenceThatFoundItsKeyBusyAndIsNotRememberedIsNotLate) {
 
 // An occurrence that is not remembered is not made up for by an agent that starts later.
 TEST(JobHealth, WithoutMemoryOnlyWhatIsDueSinceAnAgentStartedIsLate) {
-    scene one;
+    health_setup one;
     one.define(R"({"delivery": "off"})");
     one.nodes[0].started_at = six + second;
     EXPECT_EQ(one.look().state, job_state::idle);
 }
 
 TEST(JobHealth, AnOccurrenceBeyondItsWindowWasMissedAndIsNotLate) {
-    scene one;
+    health_setup one;
     one.define(R"({"misfire": "skip", "misfire_window": "1h"})");
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::idle);
@@ -241,7 +241,7 @@ TEST(JobHealth, AnOccurrenceBeyondItsWindowWasMissedAndIsNotLate) {
 }
 
 TEST(JobHealth, OfManyMissedOccurrencesTheLatestThatMayStillRunIsLate) {
-    scene one;
+    health_setup one;
     one.entry.schedule = "* * * * *";
     one.define(R"({"misfire_window": "90s"})");
     const auto seen = one.look();
@@ -254,7 +254,7 @@ TEST(JobHealth, OfManyMissedOccurrencesTheLatestThatMayStillRunIsLate) {
 // Goal: a key that a client beside the job holds is told as that, with the client's name.
 // Method: a holder that is neither an agent nor a run of the job, late or not.
 TEST(JobHealth, AJobWhoseKeyAnOutsiderHoldsIsBlockedAndSaysByWhomSinceWhenAndForHowLong) {
-    scene one;
+    health_setup one;
     one.parts[0].lock = one.lock("loader-7", 42, 12'300ms);
     auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::blocked);
@@ -276,7 +276,7 @@ TEST(JobHealth, AJobWhoseKeyAnOutsiderHoldsIsBlockedAndSaysByWhomSinceWhenAndFor
 }
 
 TEST(JobHealth, OfPartitionsTheOneThatIsHeldForLongestIsNamedAndTheOthersCounted) {
-    scene one;
+    health_setup one;
     one.entry.partitions = 3;
     one.parts.resize(3);
     for (auto& part : one.parts) part.last_occurrence = six;
@@ -292,26 +292,29 @@ TEST(JobHealth, OfPartitionsTheOneThatIsHeldForLongestIsNamedAndTheOthersCounted
 
 // Goal: an agent's own lease never counts as an outsider's. Method: each thing that may be known.
 TEST(JobHealth, AnAgentOrARunOfTheJobBlocksNothing) {
-    const std::vector<std::pair<std::string, std::function<void(scene&)>>> ways{
-        {"an agent whose run has no row yet", [](scene& one) { one.nodes[0].id = "holder"; }},
+    const std::vector<std::pair<std::string, std::function<void(health_setup&)>>> ways{
+        {"an agent whose run has no row yet",
+         [](health_setup& one) { one.nodes[0].id = "holder"; }},
         {"the run that is active",
-         [](scene& one) {
-             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::started, 42));
+         [](health_setup& one) {
+             one.parts[0].add(health_setup::run_of(six - 24 * hour, run_status::started, 42));
          }},
         {"a run that was lost and is still held",
-         [](scene& one) {
-             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::lost, 42));
+         [](health_setup& one) {
+             one.parts[0].add(health_setup::run_of(six - 24 * hour, run_status::lost, 42));
          }},
         {"a run before the last",
-         [](scene& one) {
-             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::completed, 43));
-             one.parts[0].add(scene::run_of(six - 48 * hour, run_status::lost, 42));
+         [](health_setup& one) {
+             one.parts[0].add(health_setup::run_of(six - 24 * hour, run_status::completed, 43));
+             one.parts[0].add(health_setup::run_of(six - 48 * hour, run_status::lost, 42));
          }},
         {"a paused job wants nothing of it",
-         [](scene& one) { one.pause = job_pause{"report", "the disk is full", "ann", six}; }},
+         [](health_setup& one) {
+             one.pause = job_pause{"report", "the disk is full", "ann", six};
+         }},
     };
     for (const auto& [what, way] : ways) {
-        scene one;
+        health_setup one;
         one.parts[0].lock = one.lock("holder", 42, 10s);
         way(one);
         EXPECT_NE(one.look().state, job_state::blocked) << what;
@@ -319,19 +322,19 @@ TEST(JobHealth, AnAgentOrARunOfTheJobBlocksNothing) {
 }
 
 TEST(JobHealth, ARunThatIsOverAndStillHeldIsNamed) {
-    scene one;
+    health_setup one;
     one.parts[0].lock = one.lock("node-b:1:1:cd", 42, 10s);
-    one.parts[0].last_run = scene::run_of(six - 24 * hour, run_status::lost, 42);
+    one.parts[0].last_run = health_setup::run_of(six - 24 * hour, run_status::lost, 42);
     EXPECT_THAT(one.look().why, HasSubstr("; its run run-1 is lost"));
 }
 
 // -- failing
 
 TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
-    scene one;
+    health_setup one;
     one.parts[0].last_occurrence = six;
     for (int i = 0; i < 3; ++i) {
-        auto run = scene::run_of(six - i * hour, run_status::failed);
+        auto run = health_setup::run_of(six - i * hour, run_status::failed);
         run.completed_at = run.started_at + second;
         run.exit_status = 3;
         one.runs.push_back(run);
@@ -344,16 +347,16 @@ TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
         seen.why,
         "its last 3 runs failed, the newest on node-b at 2026-11-22T06:00:02Z: exit status 3");
     // What says nothing of the job itself does not end it.
-    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::skipped));
-    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::lost));
-    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::cancelled));
+    one.runs.insert(one.runs.begin(), health_setup::run_of(six, run_status::skipped));
+    one.runs.insert(one.runs.begin(), health_setup::run_of(six, run_status::lost));
+    one.runs.insert(one.runs.begin(), health_setup::run_of(six, run_status::cancelled));
     EXPECT_EQ(one.look().failures.worst.count, 3u);
     // While it runs again it is running, and has failed all the same.
-    one.parts[0].active = scene::run_of(six, run_status::started);
+    one.parts[0].active = health_setup::run_of(six, run_status::started);
     EXPECT_EQ(one.look().state, job_state::running);
     EXPECT_EQ(one.look().failures.worst.count, 3u);
     one.parts[0].active.reset();
-    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::completed));
+    one.runs.insert(one.runs.begin(), health_setup::run_of(six, run_status::completed));
     seen = one.look();
     EXPECT_EQ(seen.state, job_state::idle);
     EXPECT_EQ(seen.failures.worst.count, 0u);
@@ -362,12 +365,12 @@ TEST(JobHealth, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
 // Goal: a partition that fails every time is seen among others that complete. Method: three
 // occurrences of two partitions, of which the failing one has begun first.
 TEST(JobHealth, APartitionThatKeepsFailingFailsAmongOthersThatComplete) {
-    scene one;
+    health_setup one;
     one.entry.partitions = 2;
     one.parts.resize(2);
     for (auto& part : one.parts) part.last_occurrence = six;
     const auto add = [&](std::uint32_t partition, std::int64_t occurrence, run_status status) {
-        auto run = scene::run_of(occurrence, status);
+        auto run = health_setup::run_of(occurrence, status);
         run.partition = partition;
         run.exit_status = 3;
         one.runs.push_back(run);
@@ -399,10 +402,10 @@ TEST(JobHealth, APartitionThatKeepsFailingFailsAmongOthersThatComplete) {
 }
 
 TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {
-    scene one;
+    health_setup one;
     one.define(R"({"overlap": "queue"})");
     one.parts[0].lock = one.lock("node-b:1:1:cd", 41, 10s);
-    one.parts[0].active = scene::run_of(six - 24 * hour, run_status::started);
+    one.parts[0].active = health_setup::run_of(six - 24 * hour, run_status::started);
     one.parts[0].last_occurrence = six - 24 * hour;
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::late);
@@ -413,7 +416,7 @@ TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {
 }
 
 TEST(JobHealth, ItSaysUntilWhenTheKeyIsInCooldownAndWhatKeepsIt) {
-    scene one;
+    health_setup one;
     for (const auto* definition : {R"({"min_hold": "6m"})", R"({"at_least": "6m"})"}) {
         one.define(definition);
         one.parts[0].lock = one.lock("", 0, 1min);
@@ -426,7 +429,7 @@ TEST(JobHealth, ItSaysUntilWhenTheKeyIsInCooldownAndWhatKeepsIt) {
 }
 
 TEST(JobHealth, ItSaysThatNoAgentIsAlive) {
-    scene one;
+    health_setup one;
     one.nodes[0].age = 5min;
     one.nodes[0].last_seen = six;
     EXPECT_EQ(one.look().why,
@@ -444,13 +447,13 @@ TEST(JobHealth, ItSaysThatNoAgentIsAlive) {
 }
 
 TEST(JobHealth, AnAgentThatDrainsTakesNoRuns) {
-    scene one;
+    health_setup one;
     one.nodes[0].draining = true;
     EXPECT_EQ(one.look().why, "no agent takes new runs: node-a is draining");
 }
 
 TEST(JobHealth, ItSaysThatEverySlotOfEveryLiveAgentIsTaken) {
-    scene one;
+    health_setup one;
     one.nodes[0].running = 8;
     EXPECT_THAT(one.look().why,
                 StartsWith("every slot of every live agent is taken: 8 of 8 on node-a"));
@@ -465,7 +468,7 @@ TEST(JobHealth, ItSaysThatEverySlotOfEveryLiveAgentIsTaken) {
 }
 
 TEST(JobHealth, AStoreThatDoesNotAnswerExplainsEverything) {
-    scene one;
+    health_setup one;
     one.nodes.clear();
     one.store_trouble = "redis://127.0.0.1:6379: connection refused";
     EXPECT_EQ(one.look().why,
@@ -477,7 +480,7 @@ TEST(JobHealth, AStoreThatDoesNotAnswerExplainsEverything) {
 }
 
 TEST(JobHealth, ItSaysThatNoAgentHasItInItsConfigurationAnyMore) {
-    scene one;
+    health_setup one;
     one.entry.published_at = six - hour;
     EXPECT_EQ(one.look().why,
               "no live agent has it in its configuration: node-a published it last, at "
@@ -485,7 +488,7 @@ TEST(JobHealth, ItSaysThatNoAgentHasItInItsConfigurationAnyMore) {
 }
 
 TEST(JobHealth, ItSaysThatTheAgentThatHasItIsUnresponsiveWhileOthersLive) {
-    scene one;
+    health_setup one;
     auto other = one.nodes[0];
     other.name = "node-b";
     one.nodes[0].age = 1min;
@@ -498,11 +501,11 @@ TEST(JobHealth, ItSaysThatTheAgentThatHasItIsUnresponsiveWhileOthersLive) {
 }
 
 TEST(JobHealth, WhereNothingIsInTheWayItSaysWhereToLookNext) {
-    EXPECT_THAT(scene{}.look().why, HasSubstr("'pawl doctor'"));
+    EXPECT_THAT(health_setup{}.look().why, HasSubstr("'pawl doctor'"));
 }
 
 TEST(JobHealth, OfPartitionsTheLatestIsExplainedAndTheOthersCounted) {
-    scene one;
+    health_setup one;
     one.entry.partitions = 3;
     one.parts.resize(3);
     one.parts[1].last_occurrence = six;
@@ -516,7 +519,7 @@ TEST(JobHealth, OfPartitionsTheLatestIsExplainedAndTheOthersCounted) {
 }
 
 TEST(JobHealth, WhatOthersHaveWrittenTakesNoLineOver) {
-    scene one;
+    health_setup one;
     one.parts[0].lock = one.lock("evil\nowner\x1b[2J", 42, 10s);
     EXPECT_THAT(one.look().why, Not(HasSubstr("\n")));
     EXPECT_THAT(one.look().why, Not(HasSubstr("\x1b")));
@@ -525,7 +528,7 @@ TEST(JobHealth, WhatOthersHaveWrittenTakesNoLineOver) {
 // -- the other states
 
 TEST(JobHealth, APausedJobSaysWhoPausedItSinceWhenAndWhy) {
-    scene one;
+    health_setup one;
     one.pause = job_pause{"report", "the warehouse moves", "alice", six};
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::paused);
@@ -534,7 +537,7 @@ TEST(JobHealth, APausedJobSaysWhoPausedItSinceWhenAndWhy) {
 }
 
 TEST(JobHealth, ATriggerWaitsEvenForAPausedJobAndSaysForWhat) {
-    scene one;
+    health_setup one;
     one.pause = job_pause{"report", "r", "alice", six};
     run_trigger asked;
     asked.id = "run-2";
@@ -557,7 +560,7 @@ TEST(JobHealth, ATriggerWaitsEvenForAPausedJobAndSaysForWhat) {
 }
 
 TEST(JobHealth, ATriggerThatWasJustMadeIsPickedUpWithinSeconds) {
-    scene one;
+    health_setup one;
     one.parts[0].last_occurrence = six;
     run_trigger asked;
     asked.by = "bob";
@@ -567,9 +570,9 @@ TEST(JobHealth, ATriggerThatWasJustMadeIsPickedUpWithinSeconds) {
 }
 
 TEST(JobHealth, AnOrphanIsToBeResumed) {
-    scene one;
+    health_setup one;
     one.parts[0].last_occurrence = six;
-    one.parts[0].orphan = scene::run_of(six, run_status::abandoned);
+    one.parts[0].orphan = health_setup::run_of(six, run_status::abandoned);
     one.parts[0].orphan->reason = "its node node-b became unresponsive";
     one.nodes.clear();
     const auto seen = one.look();
@@ -581,9 +584,9 @@ TEST(JobHealth, AnOrphanIsToBeResumed) {
 }
 
 TEST(JobHealth, ARunningJobSaysWhereUnderWhichTokenAndSinceWhen) {
-    scene one;
+    health_setup one;
     one.parts[0].last_occurrence = six;
-    one.parts[0].active = scene::run_of(six, run_status::started);
+    one.parts[0].active = health_setup::run_of(six, run_status::started);
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::running);
     EXPECT_EQ(seen.running, 1u);
@@ -591,7 +594,7 @@ TEST(JobHealth, ARunningJobSaysWhereUnderWhichTokenAndSinceWhen) {
 }
 
 TEST(JobHealth, AJobThatIsNotEnabledSaysSo) {
-    scene one;
+    health_setup one;
     one.define(R"({"enabled": false})");
     EXPECT_EQ(one.look().state, job_state::disabled);
     EXPECT_THAT(one.look().why, HasSubstr("not enabled"));
@@ -599,7 +602,7 @@ TEST(JobHealth, AJobThatIsNotEnabledSaysSo) {
 
 // A program's job has its name as its key.
 TEST(JobHealth, AProgramsJobHasNoPrefixInItsKey) {
-    scene one;
+    health_setup one;
     one.define(R"({"body": "a function of the program"})");
     one.parts[0].lock = one.lock("prog", 42, 10s);
     EXPECT_THAT(one.look().why, StartsWith("lock report is held by prog since "));

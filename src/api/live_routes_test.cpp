@@ -42,9 +42,9 @@ TEST(LiveRoutes, OneUserLeavesStreamsToOthers) {
 
 // Takes each event, but for those after it has been told to take no more: then it stops at the
 // next.
-class onlooker final : public http::body_stream {
+class stream_reader final : public http::body_stream {
 public:
-    explicit onlooker(bool takes_all) : takes_all_{takes_all} {}
+    explicit stream_reader(bool takes_all) : takes_all_{takes_all} {}
 
     boost::asio::awaitable<bool> write(std::shared_ptr<const std::string> text) override {
         {
@@ -90,8 +90,8 @@ TEST(LiveRoutes, AViewerWhoLagsByTooManyBytesIsLetGoOf) {
             world.journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
         }
     };
-    const auto slow = std::make_shared<onlooker>(false);
-    const auto quick = std::make_shared<onlooker>(true);
+    const auto slow = std::make_shared<stream_reader>(false);
+    const auto quick = std::make_shared<stream_reader>(true);
     const asked what{"GET", "/api/v1/events?topics=runs"};
     const auto both = {world.ask(what), world.ask(what)};
     auto lags = world.start(both.begin()[0].stream(slow));

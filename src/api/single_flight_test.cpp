@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Looks at `written` as it begins, and answers when it is let.
-struct reading_room {
+struct flight_setup {
     awaitable<std::shared_ptr<const int>> read() {
         ++begun;
         const auto seen = std::make_shared<const int>(written);
@@ -55,7 +55,7 @@ struct reading_room {
 };
 
 TEST(SingleFlight, ThoseWhoAskWhileOneIsUnderWayShareTheNext) {
-    reading_room room;
+    flight_setup room;
     room.ask();
     room.written = 2;
     room.ask();

@@ -9,7 +9,7 @@
 namespace pawl::api {
 namespace {
 
-struct hall {
+struct quota_setup {
     std::shared_ptr<user_quota> all = std::make_shared<user_quota>(user_quota::rules{4, 2});
     std::vector<user_quota::permit> taken{};
 
@@ -23,7 +23,7 @@ struct hall {
 };
 
 TEST(UserQuota, OneUserHasSoManyAndLeavesTheOthersToOthers) {
-    hall one;
+    quota_setup one;
     EXPECT_EQ(one.take("alice"), "taken");
     EXPECT_EQ(one.take("alice"), "taken");
     EXPECT_EQ(one.take("alice"), "of user");
@@ -34,7 +34,7 @@ TEST(UserQuota, OneUserHasSoManyAndLeavesTheOthersToOthers) {
 }
 
 TEST(UserQuota, APlaceThatIsGivenBackIsHadByTheNext) {
-    hall one;
+    quota_setup one;
     one.take("alice");
     one.take("alice");
     one.taken.pop_back();
@@ -45,7 +45,7 @@ TEST(UserQuota, APlaceThatIsGivenBackIsHadByTheNext) {
 }
 
 TEST(UserQuota, APlaceOutlivesWhereItIsFrom) {
-    hall one;
+    quota_setup one;
     one.take("alice");
     one.all.reset();
     one.taken.clear();

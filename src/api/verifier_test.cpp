@@ -50,14 +50,14 @@ awaitable<auth_result> ask(std::shared_ptr<verifier> whom, credential what) {
 }
 
 // Many at the same time; the answers in the order of the questions.
-struct crowd {
+struct callers {
     std::vector<auth_result> answers;
     std::size_t open = 0;
     std::unique_ptr<boost::asio::steady_timer> done;
 };
 
-awaitable<void> ask_for(std::shared_ptr<verifier> whom, credential what, std::shared_ptr<crowd> all,
-                        std::size_t index) {
+awaitable<void> ask_for(std::shared_ptr<verifier> whom, credential what,
+                        std::shared_ptr<callers> all, std::size_t index) {
     auto judging = whom->judge(std::move(what));
     all->answers[index] = co_await std::move(judging);
     if (--all->open == 0) all->done->cancel();
@@ -66,7 +66,7 @@ awaitable<void> ask_for(std::shared_ptr<verifier> whom, credential what, std::sh
 awaitable<std::vector<auth_result>> ask_all(std::shared_ptr<verifier> whom,
                                             std::shared_ptr<const std::vector<credential>> what,
                                             net::loop* where) {
-    auto all = std::make_shared<crowd>();
+    auto all = std::make_shared<callers>();
     all->answers.resize(what->size());
     all->open = what->size();
     all->done = std::make_unique<boost::asio::steady_timer>(where->get_executor());

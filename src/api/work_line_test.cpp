@@ -19,8 +19,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Whoever is called is noted, and works until they are told to end.
-struct workshop {
-    explicit workshop(const work_line::rules& bounds) : line{std::make_shared<work_line>(bounds)} {}
+struct queue_setup {
+    explicit queue_setup(const work_line::rules& bounds)
+        : line{std::make_shared<work_line>(bounds)} {}
 
     void come(const std::string& user) {
         boost::asio::co_spawn(loop, work(user), boost::asio::detached);
@@ -50,7 +51,7 @@ struct workshop {
 };
 
 TEST(WorkLine, OneUserWorksAtSoManyAndTheOthersAreNotBehindWhatWaits) {
-    workshop one{{.at_once = 4, .at_once_of_user = 2}};
+    queue_setup one{{.at_once = 4, .at_once_of_user = 2}};
     for (int i = 0; i < 10; ++i) one.come("flood");
     EXPECT_THAT(one.new_ones(), ElementsAre("flood", "flood"));
     EXPECT_EQ(one.line->waiting(), 8U);
@@ -59,7 +60,7 @@ TEST(WorkLine, OneUserWorksAtSoManyAndTheOthersAreNotBehindWhatWaits) {
 }
 
 TEST(WorkLine, TheUserWithTheFewestAtWorkIsNext) {
-    workshop one{{.at_once = 2, .at_once_of_user = 2}};
+    queue_setup one{{.at_once = 2, .at_once_of_user = 2}};
     for (int i = 0; i < 4; ++i) one.come("flood");
     EXPECT_THAT(one.new_ones(), ElementsAre("flood", "flood"));
     one.come("alice");
@@ -75,7 +76,7 @@ TEST(WorkLine, TheUserWithTheFewestAtWorkIsNext) {
 }
 
 TEST(WorkLine, OfOneUserTheFirstInIsTheFirstOut) {
-    workshop one{{.at_once = 1, .at_once_of_user = 1}};
+    queue_setup one{{.at_once = 1, .at_once_of_user = 1}};
     one.come("alice");
     one.come("alice");
     one.end();
@@ -87,7 +88,7 @@ TEST(WorkLine, OfOneUserTheFirstInIsTheFirstOut) {
 }
 
 TEST(WorkLine, WhatWaitsMayDieWithItsLoop) {
-    workshop one{{.at_once = 1, .at_once_of_user = 1}};
+    queue_setup one{{.at_once = 1, .at_once_of_user = 1}};
     one.come("alice");
     one.come("bob");
     EXPECT_THAT(one.new_ones(), ElementsAre("alice"));

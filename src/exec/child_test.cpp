@@ -29,20 +29,20 @@ using testing::HasSubstr;
 constexpr millis slack = 500ms;
 
 // Runs a script whose stdout is a file, and returns what it wrote.
-std::string output_of(trial& house, command wanted) {
+std::string output_of(trial& fixture, command wanted) {
     const scratch_folder folder;
     const int file = open(folder.file("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     wanted.streams = {0, file, file};
-    house.run(std::move(wanted));
+    fixture.run(std::move(wanted));
     close(file);
     return text_of(folder.file("out"));
 }
 
 // The wrapper is transparent: whatever status the command ends with is the one reported.
 TEST(Child, EndsWithTheCommandsOwnStatus) {
-    trial house;
+    trial fixture;
     for (const int code : {0, 1, 3, 75, 255}) {
-        const exit_status status = house.run(shell("exit " + std::to_string(code)));
+        const exit_status status = fixture.run(shell("exit " + std::to_string(code)));
         EXPECT_EQ(status.code, code);
         EXPECT_EQ(status.signal, 0);
         EXPECT_EQ(status.cause, ending::by_itself);
@@ -51,8 +51,8 @@ TEST(Child, EndsWithTheCommandsOwnStatus) {
 
 // A command killed by a signal is told from one that ended with 128+N.
 TEST(Child, ReportsTheSignalThatKilledTheCommand) {
-    trial house;
-    const exit_status status = house.run(shell("kill -USR1 $$"));
+    trial fixture;
+    const exit_status status = fixture.run(shell("kill -USR1 $$"));
     EXPECT_EQ(status.signal, SIGUSR1);
     EXPECT_EQ(status.as_shell(), 128 + SIGUSR1);
 }
@@ -60,19 +60,19 @@ TEST(Child, ReportsTheSignalThatKilledTheCommand) {
 // A command that cannot run is told apart by where it failed: try one of each kind.
 TEST(Child, SaysWhyACommandCannotRun) {
     const scratch_folder folder;
-    trial house;
-    const auto absent = house.fault_of(command{{"frobnicate-nowhere"}});
+    trial fixture;
+    const auto absent = fixture.fault_of(command{{"frobnicate-nowhere"}});
     ASSERT_TRUE(absent);
     EXPECT_EQ(absent->as_shell(), 127);
 
-    const auto plain_file = house.fault_of(command{{"/etc/passwd"}});
+    const auto plain_file = fixture.fault_of(command{{"/etc/passwd"}});
     ASSERT_TRUE(plain_file);
     EXPECT_EQ(plain_file->as_shell(), 126);
     EXPECT_EQ(plain_file->error, EACCES);
 
     command astray = shell("true");
     astray.working_directory = folder.file("missing");
-    const auto directory = house.fault_of(astray);
+    const auto directory = fixture.fault_of(astray);
     ASSERT_TRUE(directory);
     EXPECT_EQ(directory->where, stage::working_directory);
 
@@ -80,7 +80,7 @@ TEST(Child, SaysWhyACommandCannotRun) {
     const int file = open(script.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
     ASSERT_EQ(write(file, "#!/nowhere/sh\n", 14), 14);
     close(file);
-    const auto interpreter = house.fault_of(command{{script}});
+    const auto interpreter = fixture.fault_of(command{{script}});
     ASSERT_TRUE(interpreter);
     EXPECT_THAT(interpreter->describe(command{{script}}), HasSubstr("interpreter does not exist"));
 }
@@ -88,8 +88,8 @@ TEST(Child, SaysWhyACommandCannotRun) {
 // A command that is too late before it began must not begin: its lease may be somebody else's.
 TEST(Child, StartsNothingAfterTheDeadline) {
     const scratch_folder folder;
-    trial house;
-    const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(0ms));
+    trial fixture;
+    const auto fault = fixture.fault_of(shell("touch " + folder.file("ran")), killed_after(0ms));
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->came_too_late());
     EXPECT_FALSE(fault->was_cut_short());
@@ -98,20 +98,20 @@ TEST(Child, StartsNothingAfterTheDeadline) {
 
 // The command sees the variables, the directory and the PATH that were asked for.
 TEST(Child, GivesTheCommandItsEnvironmentAndDirectory) {
-    trial house;
+    trial fixture;
     command wanted{{"sh", "-c", "echo \"$PAWL_KEY in $PWD\""}};
     wanted.environment = {"PAWL_KEY=nightly", "PATH=/usr/bin:/bin"};
     wanted.working_directory = "/usr";
-    EXPECT_EQ(output_of(house, wanted), "nightly in /usr\n");
+    EXPECT_EQ(output_of(fixture, wanted), "nightly in /usr\n");
 }
 
 // No descriptor of pawl's, nor of whoever called it, leaks: list them from inside.
 TEST(Child, GivesTheCommandItsThreeStreamsAndNoOtherDescriptor) {
     const int leaking = open("/dev/null", O_RDONLY);
-    trial house;
+    trial fixture;
     const int leaking_later = open("/dev/null", O_RDONLY);
     // 3 is the folder that ls itself reads.
-    EXPECT_EQ(output_of(house, command{{"/bin/ls", "/proc/self/fd"}}), "0\n1\n2\n3\n");
+    EXPECT_EQ(output_of(fixture, command{{"/bin/ls", "/proc/self/fd"}}), "0\n1\n2\n3\n");
     close(leaking);
     close(leaking_later);
 }
@@ -121,44 +121,44 @@ TEST(Child, GivesTheCommandItsThreeStreamsAndNoOtherDescriptor) {
 TEST(Child, LeavesSignalsAndPrioritiesAsTheyWere) {
     signal(SIGHUP, SIG_IGN);  // as nohup does
     setpriority(PRIO_PROCESS, 0, 3);
-    trial house;
-    const std::string status = output_of(house, command{{"/bin/cat", "/proc/self/status"}});
+    trial fixture;
+    const std::string status = output_of(fixture, command{{"/bin/cat", "/proc/self/status"}});
     EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000\n"));
     EXPECT_THAT(status, HasSubstr("SigIgn:\t0000000000000001\n"));
-    EXPECT_EQ(output_of(house, command{{"/bin/cat", "/proc/self/oom_score_adj"}}),
+    EXPECT_EQ(output_of(fixture, command{{"/bin/cat", "/proc/self/oom_score_adj"}}),
               text_of("/proc/self/oom_score_adj"));
-    EXPECT_EQ(output_of(house, command{{"/usr/bin/nice"}}), "3\n");
-    EXPECT_THAT(output_of(house, command{{"/bin/cat", "/proc/self/sched"}}),
+    EXPECT_EQ(output_of(fixture, command{{"/usr/bin/nice"}}), "3\n");
+    EXPECT_THAT(output_of(fixture, command{{"/bin/cat", "/proc/self/sched"}}),
                 testing::ContainsRegex("policy +: +0\n"));
     signal(SIGHUP, SIG_DFL);
 }
 
 // Root can run a command as somebody else; anybody can run it as themselves.
 TEST(Child, RunsTheCommandAsTheUserAskedFor) {
-    trial house;
+    trial fixture;
     command wanted{{"/usr/bin/id", "-u"}};
     identity somebody{getuid(), getgid(), {}};
     if (geteuid() == 0) somebody = find_account("nobody", "")->who;
     wanted.user = somebody;
-    EXPECT_EQ(output_of(house, wanted), std::to_string(somebody.user) + "\n");
+    EXPECT_EQ(output_of(fixture, wanted), std::to_string(somebody.user) + "\n");
 }
 
 // Limits, umask and nice value hold inside: ask the shell and the kernel from there.
 TEST(Child, GivesTheCommandItsLimitsMaskAndPriority) {
-    trial house;
+    trial fixture;
     command wanted = shell("ulimit -Sn; ulimit -Hn; ulimit -c; umask; nice");
     wanted.resource_limits = {{RLIMIT_NOFILE, 33, 44}, {RLIMIT_CORE, 0, 0}};
     wanted.file_mask = 027;
     wanted.nice = 7;
-    EXPECT_EQ(output_of(house, wanted), "33\n44\n0\n0027\n7\n");
+    EXPECT_EQ(output_of(fixture, wanted), "33\n44\n0\n0027\n7\n");
 }
 
 // What cannot be given ends the command before it begins, with a reason of its own.
 TEST(Child, LimitsThatCannotBeSetAreAFaultOfTheirOwn) {
-    trial house;
+    trial fixture;
     command wanted = shell("true");
     wanted.resource_limits = {{RLIMIT_NOFILE, 44, 33}};
-    const auto fault = house.fault_of(wanted);
+    const auto fault = fixture.fault_of(wanted);
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->where, stage::resource_limits);
     EXPECT_EQ(fault->error, EINVAL);
@@ -168,14 +168,14 @@ TEST(Child, LimitsThatCannotBeSetAreAFaultOfTheirOwn) {
 // More variables than the kernel takes is one clear line, whoever notices: the kernel above its
 // limit, the guard above what it reads.
 TEST(Child, TooLongACommandIsOneClearLine) {
-    trial house;
+    trial fixture;
     for (const std::size_t bytes : {std::size_t{100}, std::size_t{2000}}) {
         command wanted = shell("true");
         for (int at = 0; at < 100'000; ++at) {
             const std::string name = "V" + std::to_string(at) + "=";
             wanted.environment.push_back(name + std::string(bytes, 'x'));
         }
-        const auto fault = house.fault_of(wanted);
+        const auto fault = fixture.fault_of(wanted);
         ASSERT_TRUE(fault);
         EXPECT_EQ(fault->describe(wanted),
                   "cannot run '/bin/sh': its arguments and environment are longer than the system "
@@ -187,17 +187,17 @@ TEST(Child, TooLongACommandIsOneClearLine) {
 TEST(Child, TermComesAtStopAt) {
     const scratch_folder folder;
     const auto ready = folder.file("ready");
-    trial house;
+    trial fixture;
     limits until;
     until.stop_at = lease_clock::now() + 60s;
     until.kill_at = until.stop_at + 30s;
     const exit_status status =
-        house.run(shell("trap 'exit 42' TERM; echo >" + ready + "; while :; do sleep 0.01; done"),
-                  until, [&](child& running) {
-                      EXPECT_TRUE(eventually([&] { return !crash::text_of(ready).empty(); }));
-                      until.stop_at = lease_clock::now() + 300ms;
-                      running.extend(until.stop_at, until.kill_at);
-                  });
+        fixture.run(shell("trap 'exit 42' TERM; echo >" + ready + "; while :; do sleep 0.01; done"),
+                    until, [&](child& running) {
+                        EXPECT_TRUE(eventually([&] { return !crash::text_of(ready).empty(); }));
+                        until.stop_at = lease_clock::now() + 300ms;
+                        running.extend(until.stop_at, until.kill_at);
+                    });
     EXPECT_GE(lease_clock::now(), until.stop_at);
     EXPECT_EQ(status.code, 42);
     EXPECT_EQ(status.cause, ending::deadline);
@@ -206,11 +206,11 @@ TEST(Child, TermComesAtStopAt) {
 // A command that ignores SIGTERM writes nothing after kill_at.
 TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     const scratch_folder folder;
-    trial house;
+    trial fixture;
     limits until;
     until.stop_at = lease_clock::now() + 1s;
     until.kill_at = until.stop_at + 2s;
-    const exit_status status = house.run(scribe(folder.file("log"), {"--ignore-term"}), until);
+    const exit_status status = fixture.run(scribe(folder.file("log"), {"--ignore-term"}), until);
     EXPECT_EQ(status.signal, SIGKILL);
     const auto entries = entries_of(folder.file("log"));
     ASSERT_FALSE(entries.empty());
@@ -221,10 +221,10 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
 
 // A renewal moves the deadline: extend it past the first one, many times, and the command goes on.
 TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
-    trial house;
+    trial fixture;
     const instant began = lease_clock::now();
     const exit_status status =
-        house.run(shell("sleep 2.5; exit 9"), killed_after(2s), [](child& running) {
+        fixture.run(shell("sleep 2.5; exit 9"), killed_after(2s), [](child& running) {
             for (int turn = 0; turn < 20'000; ++turn) {
                 const instant later = lease_clock::now() + 30s + millis{turn};
                 running.extend(later, later);
@@ -236,12 +236,13 @@ TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
 
 // A deadline may come nearer too, as when the lease was lost.
 TEST(Child, ExtendMovesTheDeadlineNearer) {
-    trial house;
+    trial fixture;
     const instant began = lease_clock::now();
-    const exit_status status = house.run(shell("sleep 60"), killed_after(60s), [](child& running) {
-        const instant now = lease_clock::now();
-        running.extend(now, now);
-    });
+    const exit_status status =
+        fixture.run(shell("sleep 60"), killed_after(60s), [](child& running) {
+            const instant now = lease_clock::now();
+            running.extend(now, now);
+        });
     EXPECT_EQ(status.cause, ending::deadline);
     EXPECT_LT(lease_clock::now() - began, 30s);
 }
@@ -249,10 +250,10 @@ TEST(Child, ExtendMovesTheDeadlineNearer) {
 // stop() is SIGTERM, and after its own grace SIGKILL.
 TEST(Child, StopKillsAfterItsGrace) {
     const scratch_folder folder;
-    trial house;
+    trial fixture;
     instant asked{};
     const exit_status status =
-        house.run(scribe(folder.file("log"), {"--ignore-term"}), {}, [&](child& running) {
+        fixture.run(scribe(folder.file("log"), {"--ignore-term"}), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return !entries_of(folder.file("log")).empty(); }));
             asked = lease_clock::now();
             running.stop(200ms);
@@ -264,15 +265,15 @@ TEST(Child, StopKillsAfterItsGrace) {
 
 // A lease may be lost while its command is being started: the stop must not be lost as well.
 TEST(Child, StopBeforeSpawnEndsTheCommand) {
-    trial house;
-    child running{house.loop().get_executor(), house.from()};
+    trial fixture;
+    child running{fixture.loop().get_executor(), fixture.from()};
     running.stop(30s);
     const limits until{};
     auto starting = running.spawn(shell("sleep 60"), until);
-    const auto fault = house.loop().wait_for(std::move(starting));
+    const auto fault = fixture.loop().wait_for(std::move(starting));
     ASSERT_FALSE(fault);
     auto ending_of = running.wait();
-    const exit_status status = house.loop().wait_for(std::move(ending_of));
+    const exit_status status = fixture.loop().wait_for(std::move(ending_of));
     EXPECT_EQ(status.signal, SIGTERM);
     EXPECT_EQ(status.cause, ending::asked);
 }
@@ -280,14 +281,14 @@ TEST(Child, StopBeforeSpawnEndsTheCommand) {
 // Signals are passed on to the whole group: a child of the shell hears it as well as the shell.
 TEST(Child, PassesSignalsOnToTheGroup) {
     const scratch_folder folder;
-    trial house;
+    trial fixture;
     const std::string ready = folder.file("ready");
     const std::string heard = folder.file("heard");
     const std::string inner = "trap 'echo inner >> " + heard + "; exit' USR2; echo >> " + ready +
                               "; while :; do sleep 0.01; done";
     const std::string outer =
         "trap 'echo outer >> " + heard + "' USR2; sh -c \"" + inner + "\" & wait; wait; exit 5";
-    const exit_status status = house.run(shell(outer), {}, [&](child& running) {
+    const exit_status status = fixture.run(shell(outer), {}, [&](child& running) {
         EXPECT_TRUE(eventually([&] { return !text_of(ready).empty(); }));
         running.signal(SIGUSR2);
     });
@@ -298,12 +299,12 @@ TEST(Child, PassesSignalsOnToTheGroup) {
 
 // A stopped command can still be asked to end: SIGTERM alone would wait for a SIGCONT for ever.
 TEST(Child, AStoppedCommandHearsTerm) {
-    trial house;
-    const exit_status status = house.run(shell("trap 'exit 8' TERM; while :; do sleep 0.01; done"),
-                                         {}, [](child& running) {
-                                             kill(-running.pid(), SIGSTOP);
-                                             running.stop(30s);
-                                         });
+    trial fixture;
+    const exit_status status = fixture.run(
+        shell("trap 'exit 8' TERM; while :; do sleep 0.01; done"), {}, [](child& running) {
+            kill(-running.pid(), SIGSTOP);
+            running.stop(30s);
+        });
     // Before the trap was set, SIGTERM ends the shell itself.
     EXPECT_TRUE(status.code == 8 || status.signal == SIGTERM);
 }
@@ -311,11 +312,11 @@ TEST(Child, AStoppedCommandHearsTerm) {
 // What the command leaves behind works under the same lease, so it ends before the end is reported.
 TEST(Child, WhatTheCommandLeavesBehindIsDeadWhenItEnds) {
     const scratch_folder folder;
-    trial house;
+    trial fixture;
     limits until;
     until.grace = 100ms;
-    const exit_status status =
-        house.run(scribe(folder.file("log"), {"--daemon", "--ignore-term", "--for", "100"}), until);
+    const exit_status status = fixture.run(
+        scribe(folder.file("log"), {"--daemon", "--ignore-term", "--for", "100"}), until);
     EXPECT_EQ(status.code, 0);
     const instant ended = lease_clock::now();
     const auto entries = entries_of(folder.file("log"));
@@ -337,23 +338,23 @@ std::size_t open_descriptors() {
 // An agent starts commands for months: after 200 of them there are no more descriptors here, and no
 // more processes, zombies included, below the launcher.
 TEST(Child, TwoHundredCommandsLeaveNothingBehind) {
-    trial house;
-    house.run(command{{"/bin/true"}});
+    trial fixture;
+    fixture.run(command{{"/bin/true"}});
     const std::size_t descriptors = open_descriptors();
     for (int turn = 0; turn < 200; ++turn) {
-        EXPECT_EQ(house.run(command{{"/bin/true"}}).code, 0);
+        EXPECT_EQ(fixture.run(command{{"/bin/true"}}).code, 0);
     }
     // The last watchdog ends a moment after its command.
     EXPECT_TRUE(eventually([&] { return open_descriptors() <= descriptors; }));
-    const std::string pid = std::to_string(house.from().pid());
+    const std::string pid = std::to_string(fixture.from().pid());
     EXPECT_TRUE(
         eventually([&] { return text_of("/proc/" + pid + "/task/" + pid + "/children").empty(); }));
 }
 
-boost::asio::awaitable<int> run_many(trial& house, int count) {
+boost::asio::awaitable<int> run_many(trial& fixture, int count) {
     std::vector<std::unique_ptr<child>> all;
     for (int turn = 0; turn < count; ++turn) {
-        all.push_back(std::make_unique<child>(house.loop().get_executor(), house.from()));
+        all.push_back(std::make_unique<child>(fixture.loop().get_executor(), fixture.from()));
         command wanted = shell("sleep 0.05; exit " + std::to_string(turn));
         const limits until{};
         co_await all.back()->spawn(std::move(wanted), until);
@@ -368,9 +369,9 @@ boost::asio::awaitable<int> run_many(trial& house, int count) {
 
 // An agent runs several commands at once; each keeps its own status.
 TEST(Child, ManyRunAtOnceWithoutMixingTheirStatuses) {
-    trial house;
-    auto work = run_many(house, 20);
-    EXPECT_EQ(house.loop().wait_for(std::move(work)), 0);
+    trial fixture;
+    auto work = run_many(fixture, 20);
+    EXPECT_EQ(fixture.loop().wait_for(std::move(work)), 0);
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ instant last_entry(const std::string& file) {
 pid_t holder_of(command wanted, limits until) {
     const pid_t pid = run_in_process([&] {
         setpgid(0, 0);
-        trial house;
-        house.run(std::move(wanted), until);
+        trial fixture;
+        fixture.run(std::move(wanted), until);
     });
     setpgid(pid, pid);
     return pid;
@@ -153,8 +153,8 @@ TEST(Guard, ReachesProcessesDeepInOtherSessions) {
                               " & setsid sh -c \"" + one + " & setsid " + one +
                               "; wait\"; wait'; wait";
     instant kill_at{};
-    trial house;
-    const exit_status status = house.run(shell(chain), killed_after(60s), [&](child& running) {
+    trial fixture;
+    const exit_status status = fixture.run(shell(chain), killed_after(60s), [&](child& running) {
         EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 4; }));
         kill_at = lease_clock::now() + 1s;
         running.extend(kill_at, kill_at);
@@ -172,9 +172,9 @@ TEST(Guard, ReachesProcessesDeepInOtherSessions) {
 TEST(Guard, ItsOwnDeathEndsTheWholeTree) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    trial house;
+    trial fixture;
     const exit_status status =
-        house.run(scribe(log, {"--daemon", "--ignore-term"}), {}, [&](child& running) {
+        fixture.run(scribe(log, {"--daemon", "--ignore-term"}), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
             kill(running.guard_pid(), SIGKILL);
         });
@@ -189,13 +189,13 @@ TEST(Guard, AfterItsDeathAndTheLaunchersAllAreDeadBeforeItIsTold) {
     for (const bool launcher_first : {true, false}) {
         const scratch_folder folder;
         const std::string log = folder.file("log");
-        trial house;
+        trial fixture;
         const std::string one = std::string{SCRIBE} + " " + log + " --ignore-term";
         const auto script = "trap '' TERM; " + one + " & setsid " + one + " & setsid sh -c '" +
                             one + " & wait' & wait";
-        const exit_status status = house.run(shell(script), {}, [&](child& running) {
+        const exit_status status = fixture.run(shell(script), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 3; }));
-            const pid_t launcher = house.from().pid();
+            const pid_t launcher = fixture.from().pid();
             kill(launcher_first ? launcher : running.guard_pid(), SIGKILL);
             kill(launcher_first ? running.guard_pid() : launcher, SIGKILL);
         });
@@ -209,13 +209,13 @@ TEST(Guard, AfterItsDeathAndTheLaunchersAllAreDeadBeforeItIsTold) {
 TEST(Guard, WhatCannotBeListedCountsAsAlive) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    trial house;
+    trial fixture;
     std::thread mender;
     const auto script = "setsid " + std::string{SCRIBE} + " " + log + " --ignore-term & wait";
     std::atomic<bool> mended = false;
-    const exit_status status = house.run(shell(script), {}, [&](child& running) {
+    const exit_status status = fixture.run(shell(script), {}, [&](child& running) {
         EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
-        const pid_t launcher = house.from().pid();
+        const pid_t launcher = fixture.from().pid();
         const rlimit none{4, 1024};
         const rlimit enough{1024, 1024};
         EXPECT_EQ(prlimit(launcher, RLIMIT_NOFILE, &none, nullptr), 0);
@@ -240,14 +240,14 @@ TEST(Guard, WhatCannotBeListedCountsAsAlive) {
 TEST(Guard, TheCommandIsReapedLast) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    trial house;
+    trial fixture;
     limits until;
     until.grace = 30s;
     // Not before it ignores what the guard will tell it.
     const auto script = std::string{SCRIBE} + " " + log + " --ignore-term & until [ -s " + log +
                         " ]; do sleep 0.01; done; exit 3";
     std::atomic<bool> kept = false;
-    const exit_status status = house.run(shell(script), until, [&](child& running) {
+    const exit_status status = fixture.run(shell(script), until, [&](child& running) {
         const auto stat = "/proc/" + std::to_string(running.pid()) + "/stat";
         EXPECT_TRUE(eventually([&] {
             return writers_of(log).size() == 1 &&
@@ -266,10 +266,10 @@ TEST(Guard, TheCommandIsReapedLast) {
 TEST(Guard, FrozenItIsRelievedByPawl) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    trial house;
+    trial fixture;
     instant kill_at{};
     const exit_status status =
-        house.run(scribe(log, {"--ignore-term"}), killed_after(60s), [&](child& running) {
+        fixture.run(scribe(log, {"--ignore-term"}), killed_after(60s), [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
             kill(running.guard_pid(), SIGSTOP);
             kill_at = lease_clock::now() + 1s;
@@ -284,30 +284,30 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
 // does not begin when the launcher goes on.
 TEST(Guard, AStartThatIsNotAnsweredByItsDeadlineIsCutShort) {
     const scratch_folder folder;
-    trial house;
-    kill(house.from().pid(), SIGSTOP);
-    const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(1s));
-    kill(house.from().pid(), SIGCONT);
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const auto fault = fixture.fault_of(shell("touch " + folder.file("ran")), killed_after(1s));
+    kill(fixture.from().pid(), SIGCONT);
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->was_cut_short());
     EXPECT_FALSE(fault->came_too_late());
     // Its guard is forked before this one's.
-    EXPECT_EQ(house.run(shell("true")).as_shell(), 0);
+    EXPECT_EQ(fixture.run(shell("true")).as_shell(), 0);
     EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
 }
 
 // The launcher killed: what runs goes on under its guard, and the next command says why it cannot.
 TEST(Guard, OutlivesTheLauncher) {
-    trial house;
-    const exit_status status = house.run(shell("sleep 0.2; exit 6"), {}, [&](child&) {
-        kill(house.from().pid(), SIGKILL);
-        EXPECT_TRUE(eventually([&] { return !house.from().is_alive(); }));
+    trial fixture;
+    const exit_status status = fixture.run(shell("sleep 0.2; exit 6"), {}, [&](child&) {
+        kill(fixture.from().pid(), SIGKILL);
+        EXPECT_TRUE(eventually([&] { return !fixture.from().is_alive(); }));
     });
     EXPECT_EQ(status.code, 6);
     // It counts as dead a moment before its socket is closed, and a request in between is
     // unanswered.
-    ASSERT_TRUE(eventually([&] { return !crash::is_running(house.from().pid()); }));
-    const auto fault = house.fault_of(shell("true"));
+    ASSERT_TRUE(eventually([&] { return !crash::is_running(fixture.from().pid()); }));
+    const auto fault = fixture.fault_of(shell("true"));
     ASSERT_TRUE(fault);
     EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("process that starts guards"));
 }
@@ -315,10 +315,10 @@ TEST(Guard, OutlivesTheLauncher) {
 TEST(Guard, TheFolderOfALauncherThatWasKilledGoesWithPawl) {
     std::string folder;
     {
-        const trial house;
-        folder = house.from().folder();
+        const trial fixture;
+        folder = fixture.from().folder();
         EXPECT_TRUE(std::filesystem::exists(folder));
-        kill(house.from().pid(), SIGKILL);
+        kill(fixture.from().pid(), SIGKILL);
     }
     EXPECT_FALSE(std::filesystem::exists(folder));
 }
@@ -326,8 +326,8 @@ TEST(Guard, TheFolderOfALauncherThatWasKilledGoesWithPawl) {
 // Nobody but SIGKILL ends a guard, or the tree would outlive it: send it what terminals, services
 // and shells send.
 TEST(Guard, IgnoresTheSignalsThatEndOthers) {
-    trial house;
-    const exit_status status = house.run(shell("sleep 0.2; exit 4"), {}, [](child& running) {
+    trial fixture;
+    const exit_status status = fixture.run(shell("sleep 0.2; exit 4"), {}, [](child& running) {
         for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGPIPE, SIGTSTP}) {
             kill(running.guard_pid(), signal);
         }
@@ -338,34 +338,34 @@ TEST(Guard, IgnoresTheSignalsThatEndOthers) {
 // What was forked ahead of the command starts it as any other guard, and goes when it is not
 // needed.
 TEST(Guard, ForkedAheadItRunsTheCommandOrGoes) {
-    trial house;
+    trial fixture;
     {
-        child running{house.loop().get_executor(), house.from()};
+        child running{fixture.loop().get_executor(), fixture.from()};
         running.prepare();
         running.prepare();
-        const pid_t ahead = only_child_of(house.from().pid());
+        const pid_t ahead = only_child_of(fixture.from().pid());
         ASSERT_GT(ahead, 0);
         auto spawning = running.spawn(shell("exit 3"), {});
-        ASSERT_FALSE(house.loop().wait_for(std::move(spawning)));
+        ASSERT_FALSE(fixture.loop().wait_for(std::move(spawning)));
         EXPECT_EQ(running.guard_pid(), ahead);
-        EXPECT_EQ(house.loop().wait_for(running.wait()).code, 3);
-        child given_up{house.loop().get_executor(), house.from()};
+        EXPECT_EQ(fixture.loop().wait_for(running.wait()).code, 3);
+        child given_up{fixture.loop().get_executor(), fixture.from()};
         given_up.prepare();
     }
     // ~trial waits until the launcher has ended, which waits for all guards.
 }
 
 TEST(Guard, KilledBeforeItHasACommandItIsOneClearFault) {
-    trial house;
-    child running{house.loop().get_executor(), house.from()};
+    trial fixture;
+    child running{fixture.loop().get_executor(), fixture.from()};
     running.prepare();
-    const pid_t ahead = only_child_of(house.from().pid());
+    const pid_t ahead = only_child_of(fixture.from().pid());
     ASSERT_GT(ahead, 0);
     kill(ahead, SIGKILL);
     ASSERT_TRUE(eventually([&] { return !crash::is_running(ahead); }));
     const scratch_folder folder;
     auto spawning = running.spawn(shell("echo ran >" + folder.file("out")), {});
-    const auto fault = house.loop().wait_for(std::move(spawning));
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->where, stage::guard);
     EXPECT_EQ(crash::text_of(folder.file("out")), "");
@@ -373,33 +373,33 @@ TEST(Guard, KilledBeforeItHasACommandItIsOneClearFault) {
 
 // Killed with the command in its hands, it may have started it: it is not said that nothing ran.
 TEST(Guard, KilledWithACommandThatItHasNotSpokenOfItMayHaveRun) {
-    trial house;
-    child running{house.loop().get_executor(), house.from()};
+    trial fixture;
+    child running{fixture.loop().get_executor(), fixture.from()};
     running.prepare();
-    const pid_t ahead = only_child_of(house.from().pid());
+    const pid_t ahead = only_child_of(fixture.from().pid());
     ASSERT_GT(ahead, 0);
     kill(ahead, SIGSTOP);
     auto spawning = spawn_and_then(running, shell("true"), [ahead] { kill(ahead, SIGKILL); });
-    const auto fault = house.loop().wait_for(std::move(spawning));
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->may_have_run());
     EXPECT_FALSE(fault->came_too_late());
     EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("may have run"));
     // Nothing was handed over where there was nobody to take it.
-    kill(house.from().pid(), SIGKILL);
-    ASSERT_TRUE(eventually([&] { return !house.from().is_alive(); }));
+    kill(fixture.from().pid(), SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !fixture.from().is_alive(); }));
     // Its end of the socket may be open for a moment yet.
-    EXPECT_TRUE(eventually([&] { return !house.fault_of(shell("true"))->may_have_run(); }));
+    EXPECT_TRUE(eventually([&] { return !fixture.fault_of(shell("true"))->may_have_run(); }));
 }
 
 // A command that closes all its descriptors is still watched: the guard holds no pipe of its own to
 // it that would tell of its end.
 TEST(Guard, WatchesACommandThatClosesItsStreams) {
-    trial house;
+    trial fixture;
     limits until;
     until.stop_at = until.kill_at = lease_clock::now() + 1s;
     const exit_status status =
-        house.run(shell("exec <&- >&- 2>&-; trap '' TERM; while :; do :; done"), until);
+        fixture.run(shell("exec <&- >&- 2>&-; trap '' TERM; while :; do :; done"), until);
     EXPECT_EQ(status.signal, SIGKILL);
     EXPECT_GE(lease_clock::now(), until.kill_at);
 }

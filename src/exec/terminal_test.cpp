@@ -82,10 +82,10 @@ private:
 
 void run_in_foreground(const std::string& script) {
     if (!holds_terminal()) _exit(90);
-    trial house;
+    trial fixture;
     command wanted = shell(script);
     wanted.place = placement::foreground;
-    const exit_status status = house.run(std::move(wanted));
+    const exit_status status = fixture.run(std::move(wanted));
     // The terminal is ours again when the command has ended.
     if (!holds_terminal()) _exit(91);
     _exit(status.as_shell());

@@ -81,7 +81,7 @@ TEST(Gone, AnEndBehindUnreadBytesIsHeardAsWell) {
 
 // Bytes that come while a handler waits are the next request, and no release_options.
 TEST(Gone, APipelinedRequestIsNoHangUp) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler()};
     raw_client client{server.listen()};
     client.send(get("/1"));
@@ -304,7 +304,7 @@ TEST(Stop, AStreamComesToItsEnd) {
 
 // A handler that does not listen cannot hold up the end of the process.
 TEST(Stop, WhatTakesLongerThanTheTimeoutIsCut) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler()};
     raw_client client{server.listen()};
     client.send(get("/"));

@@ -262,7 +262,7 @@ inline boost::asio::awaitable<void> one_turn() {
 }
 
 // Answers when it is let, and as often as it is asked.
-struct turnstile {
+struct held_handler {
     handler as_handler() {
         return [this](std::shared_ptr<const request> asked) {
             auto passing = pass(std::move(asked));
@@ -289,7 +289,7 @@ struct turnstile {
     std::stop_token gone;  // of the last that came in
 };
 
-inline void await_inside(trial_server& server, const turnstile& blocker, int count) {
+inline void await_inside(trial_server& server, const held_handler& blocker, int count) {
     server.await_counts([&](const server_counts&) { return blocker.inside == count; });
 }
 

@@ -46,9 +46,9 @@ private:
 
 // A process of its own, because its ends of the connections take descriptors as well. It asks once
 // on each connection, says so by a byte, and keeps them until the other end of the pipe is closed.
-class crowd {
+class idle_clients {
 public:
-    crowd(std::uint16_t port, int count) {
+    idle_clients(std::uint16_t port, int count) {
         int ready[2], over[2];
         if (::pipe(ready) != 0 || ::pipe(over) != 0) return;
         child_ = ::fork();
@@ -67,12 +67,12 @@ public:
         is_there_ = ::read(ready[0], &told, 1) == 1;
         ::close(ready[0]);
     }
-    ~crowd() {
+    ~idle_clients() {
         ::close(over_);
         ::waitpid(child_, nullptr, 0);
     }
-    crowd(const crowd&) = delete;
-    crowd& operator=(const crowd&) = delete;
+    idle_clients(const idle_clients&) = delete;
+    idle_clients& operator=(const idle_clients&) = delete;
     bool is_there() const noexcept { return is_there_; }
 
 private:
@@ -127,7 +127,7 @@ TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNoRequest) {
     server.await_counts([](const server_counts& now) { return now.connections == 0; });
     const auto before = resident_bytes();
     {
-        const crowd clients{port, count};
+        const idle_clients clients{port, count};
         ASSERT_TRUE(clients.is_there());
         EXPECT_EQ(server.counts().connections, static_cast<std::uint64_t>(count));
         const auto each = (resident_bytes() - before) / static_cast<std::size_t>(count);

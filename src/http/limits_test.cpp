@@ -126,7 +126,7 @@ TEST(Limits, AResponseThatIsTakenPartByPartHasTheTimeForEach) {
 }
 
 TEST(Limits, MoreRequestsAtATimeThanAllowedAre503) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(), bounded([](limits& l) { l.requests_max = 2; })};
     const auto port = server.listen();
     raw_client first{port}, second{port}, third{port};
@@ -162,7 +162,7 @@ TEST(Limits, TheLongestIdleConnectionMakesWay) {
 }
 
 TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(), bounded([](limits& l) { l.connections_max = 2; })};
     const auto port = server.listen();
     raw_client first{port}, second{port};
@@ -184,7 +184,7 @@ TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
 
 // Whoever is turned away holds a descriptor for as long as he reads why: only so many may.
 TEST(Limits, ACrowdThatIsTurnedAwayDoesNotHoldDescriptors) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(), bounded([](limits& l) { l.connections_max = 1; })};
     const auto port = server.listen();
     raw_client inside{port};
@@ -237,7 +237,7 @@ TEST(Limits, WhatHeadsNeedInMemoryIsBoundedToo) {
 // A body that waits for its answer is in memory as well as one that has come in part. While it grew
 // it may have taken twice its bytes.
 TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(),
                         bounded([](limits& l) { l.held_bytes_max = 1'000'000; })};
     const auto port = server.listen();
@@ -402,7 +402,7 @@ limits patient(std::size_t connections, std::size_t per_address) {
 
 // Slow heads on every connection keep nobody out: nothing of them is idle.
 TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(), patient(3, 1'000)};
     const auto port = server.listen();
     raw_client answered{port};
@@ -428,7 +428,7 @@ TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
 }
 
 TEST(Limits, AnAddressThatHasItsShareTakesItFromItself) {
-    turnstile blocker;
+    held_handler blocker;
     trial_server server{blocker.as_handler(), patient(1'000, 2)};
     const auto port = server.listen();
     raw_client elsewhere = raw_client::from("127.0.0.2", port);

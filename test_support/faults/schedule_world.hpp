@@ -25,7 +25,7 @@ namespace pawl {
 constexpr millis scheduling_timeout{60'000};
 
 // What has run, where and when, for the test to look at. Thread-safe.
-class diary {
+class run_log {
 public:
     struct line {
         std::string node;
@@ -118,13 +118,13 @@ private:
 };
 
 struct schedule_world : journal_world {
-    diary seen;
+    run_log seen;
 
     std::unique_ptr<scheduler_node> node(const std::string& name, scheduler_options options = {}) {
         return std::make_unique<scheduler_node>(open(), name, std::move(options));
     }
 
-    // A job that writes each of its runs into the diary and is done.
+    // A job that writes each of its runs into the run_log and is done.
     job note(const std::string& name, const std::string& where,
              lease_options lease = {.ttl = millis{5'000}}) {
         return {.name = name, .lease = lease, .body = [this, where](const run& now) {

@@ -1,4 +1,4 @@
-// A process on a stage: it has a store over the stage's medium.
+// A process on a store_setup: it has a store over the store_setup's medium.
 #pragma once
 
 #include "engines/cas/store/cas_store.hpp"

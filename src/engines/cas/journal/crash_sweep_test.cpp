@@ -1,4 +1,4 @@
-#include "engines/cas/journal/crash_sweep_fixture.hpp"
+#include "engines/cas/journal/cas_crash_sweep_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,25 +22,25 @@ TEST(CrashSweep, AVerbOfOthersIsOneStepAndRepeatable) { expect_no_violation(verb
 // Goal: a write that comes late is not taken for another's. Method: an audit entry's first write is
 // seen nowhere when it is looked for, and arrives before the second one.
 TEST(CrashSweep, AnEntryWhoseFirstWriteIsLateIsAddedOnce) {
-    journal_stage stage;
-    stage.on.table->fates = [&, writes = 0](bool is_write, const record_name& name) mutable {
+    journal_setup setup;
+    setup.on.table->fates = [&, writes = 0](bool is_write, const record_name& name) mutable {
         if (!is_write || name.kind != record_kind::journal) return fate::answered;
-        stage.on.table->deliver();
+        setup.on.table->deliver();
         return ++writes == 1 ? fate::late : fate::answered;
     };
-    EXPECT_EQ(stage.ask(stage.open(), audit_of("ada")), "ada");
-    EXPECT_EQ(stage.keys_there().size(), 1u);
+    EXPECT_EQ(setup.ask(setup.open(), audit_of("ada")), "ada");
+    EXPECT_EQ(setup.keys_there().size(), 1u);
 }
 
 // Goal: a failure after a write in doubt says so. Method: the second write never leaves, and then
 // the first arrives.
 TEST(CrashSweep, AnEntryInDoubtIsUnknown) {
-    journal_stage stage;
-    stage.on.table->fates = [writes = 0](bool is_write, const record_name& name) mutable {
+    journal_setup setup;
+    setup.on.table->fates = [writes = 0](bool is_write, const record_name& name) mutable {
         if (!is_write || name.kind != record_kind::journal) return fate::answered;
         return ++writes == 1 ? fate::late : fate::request_lost;
     };
-    EXPECT_EQ(stage.ask(stage.open(), audit_of("ada")), "error outcome_unknown");
+    EXPECT_EQ(setup.ask(setup.open(), audit_of("ada")), "error outcome_unknown");
 }
 
 }  // namespace

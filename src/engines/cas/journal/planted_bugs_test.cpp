@@ -1,7 +1,7 @@
 // A sweep that cannot fail proves nothing: with a bug put in on purpose, a law is seen broken.
-#include "engines/cas/journal/crash_sweep_fixture.hpp"
-#include "engines/cas/journal/planted_bugs_fixture.hpp"
-#include "engines/cas/journal/race_sweep_fixture.hpp"
+#include "engines/cas/journal/cas_crash_sweep_fixture.hpp"
+#include "engines/cas/journal/cas_planted_bugs_fixture.hpp"
+#include "engines/cas/journal/cas_race_sweep_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engines/cas/journal/race_sweep_fixture.hpp"
+#include "engines/cas/journal/cas_race_sweep_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ using conformance::level_of;
 using testing_media::actor;
 using testing_media::fate;
 using testing_media::honesty;
-using stage = testing_media::memory_stage;
+using store_setup = testing_media::memory_stage;
 
 claim claim_of(const std::string& id, millis ttl = 10s, const std::string& key = "key") {
     return {key, id, "owner " + id, ttl};
@@ -25,22 +25,22 @@ claim claim_of(const std::string& id, millis ttl = 10s, const std::string& key =
 // One world; the tests of CasStores make as many as they need.
 class CasStore : public testing::Test {
 protected:
-    stage on;
+    store_setup on;
     actor mine{on}, other{on};
 };
 
 record_name lease_name(const std::string& key = "key") { return {record_kind::lease, key}; }
 
-int rounds_raced(stage& on) {
+int rounds_raced(store_setup& on) {
     return parse_marker(on.table->read({record_kind::marker, ""}).text).value().rounds;
 }
 
-lease_record lease_at(stage& on, const std::string& key = "key") {
+lease_record lease_at(store_setup& on, const std::string& key = "key") {
     return parse_lease(on.table->read(lease_name(key)).text).value();
 }
 
 // The next so many writes of leases have this fate, and all others are answered.
-void fate_of_writes(stage& on, fate what, int times = 1) {
+void fate_of_writes(store_setup& on, fate what, int times = 1) {
     on.table->fates = [what, left = std::make_shared<int>(times)](bool writes,
                                                                   const record_name& name) {
         if (!writes || name.kind != record_kind::lease || *left == 0) return fate::answered;
@@ -75,7 +75,7 @@ TEST_F(CasStore, AGrantWhoseAnswerWasLostIsFoundByItsNonce) {
 
 // The next request of all, counted from 0, has this fate, and those after it never leave: the
 // process has crashed.
-void crash_at(stage& on, int request, fate what) {
+void crash_at(store_setup& on, int request, fate what) {
     on.table->fates = [what, request, count = std::make_shared<int>(0)](bool, const record_name&) {
         const auto mine = (*count)++;
         return mine < request ? fate::answered : mine == request ? what : fate::request_lost;
@@ -106,7 +106,7 @@ TEST_F(CasStore, AWriteThatNeverLeftHasNoEffect) {
 // a record that is there and over none; it is withdrawn, and then it arrives.
 TEST(CasStores, AClaimThatArrivesAfterItsWithdrawalIsNotGranted) {
     for (const bool is_new : {true, false}) {
-        stage on;
+        store_setup on;
         actor mine{on}, other{on};
         mine.granted(claim_of("x", 10s, "other"));
         if (!is_new) mine.release("key", mine.granted(claim_of("before")));
@@ -178,7 +178,7 @@ TEST_F(CasStore, ABeatIsAsFewRequestsAsTheMediumCanCarry) {
 // lost; the next beat finds it as it is. And when no write leaves, that is a failure for all.
 TEST(CasStores, ALostAnswerIsUnknownForItsOwnLease) {
     for (const auto what : {fate::answer_lost, fate::unanswered, fate::late}) {
-        stage on;
+        store_setup on;
         on.table->traits.batch_max = 25;
         actor mine{on};
         const auto all = many_leases(mine, 3);
@@ -195,7 +195,7 @@ TEST(CasStores, ALostAnswerIsUnknownForItsOwnLease) {
 
 // When another process is granted the key of a holder that crashed, counted from before its claim
 // was sent. The other asks a front end whose clock is so far ahead.
-instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
+instant::duration taken_after(store_setup& on, millis ttl, micros ahead = 0s) {
     actor mine{on}, other{on};
     mine.granted(claim_of("a", ttl, "warm"));
     other.inspect("warm");
@@ -211,7 +211,7 @@ instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
 TEST(CasStores, ALeaseIsNeverTakenBeforeItsTimeThoughTheClockIsCoarse) {
     for (auto phase = 0us; phase < 1s; phase += 90ms)
         for (const instant::duration delay : {0ms, 150ms}) {
-            stage on;
+            store_setup on;
             on.store_ahead = phase;
             on.table->delay = [delay] { return delay; };
             const auto after = taken_after(on, 3s);
@@ -226,7 +226,7 @@ TEST(CasStores, FrontEndsWhoseClocksDifferEndNoLeaseEarly) {
     for (const bool is_told : {true, false}) {
         bool early = false;
         for (auto phase = 0us; phase < 1s; phase += 90ms) {
-            stage on;
+            store_setup on;
             on.table->traits.skew = is_told ? 2s : 0s;
             on.store_ahead = phase;
             early = early || taken_after(on, 3s, 2s) < 3s;
@@ -332,7 +332,7 @@ TEST_F(CasStore, TheFirstClaimWaitsForTheNamespaceThatItMakes) {
     mine.granted(claim_of("a"));
     EXPECT_GT(on.now() - begun, 500ms);
 
-    stage silent;
+    store_setup silent;
     silent.settings.common.timeout = 500ms;
     bool races = false;
     silent.table->delay = [&] { return races ? std::chrono::nanoseconds{1h} : 1ms; };
@@ -372,7 +372,7 @@ TEST(CasStores, ARaceContinuesAfterALostAnswer) {
     constexpr int requests_of_two_rounds = 22;
     for (const auto how : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
         for (int lost = 0; lost < requests_of_two_rounds; ++lost) {
-            stage on;
+            store_setup on;
             on.settings.common.timeout = 10s;
             on.table->delay = [] { return 20ms; };
             int raced = 0;
@@ -391,7 +391,7 @@ TEST(CasStores, ARaceContinuesAfterALostAnswer) {
 // line. Method: two kinds of lie; then the server is replaced by an honest one.
 TEST(CasStores, AServerThatLetsTwoWinIsRejected) {
     for (const auto lie : {honesty::ignores_conditions, honesty::looks_before}) {
-        stage on;
+        store_setup on;
         on.table->how = lie;
         on.table->delay = [] { return 5ms; };
         actor mine{on};
@@ -414,7 +414,7 @@ TEST_F(CasStore, TheDoctorRacesAgain) {
     EXPECT_EQ(level_of(mine.examine().value(), "atomicity"), severity::ok);
     on.table->how = honesty::ignores_conditions;
     EXPECT_EQ(level_of(mine.examine().value(), "atomicity"), severity::fail);
-    stage liar;
+    store_setup liar;
     liar.table->how = honesty::ignores_conditions;
     actor first{liar};
     EXPECT_EQ(level_of(first.examine().value(), "atomicity"), severity::fail);
@@ -512,7 +512,7 @@ TEST_F(CasQuarantine, AMachineThatStoodStillDoesNotGoByTheMarkerOfBefore) {
 // at once and after minutes, and claims from memory.
 TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
     for (const bool has_quarantine : {false, true}) {
-        stage on;
+        store_setup on;
         actor mine{on}, other{on};
         if (has_quarantine) on.settings.common.quarantine = 10s;
         mine.inspect("key"), other.inspect("key");
@@ -541,7 +541,7 @@ TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
 TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
     for (const bool stamps_writes : {true, false})
         for (const bool holds : {false, true}) {
-            stage on;
+            store_setup on;
             on.table->stamps_writes = stamps_writes;
             actor mine{on}, other{on};
             other.inspect("key");
@@ -595,7 +595,7 @@ TEST_F(CasStore, APurgedKeyStartsAboveItsOldToken) {
 TEST(CasStores, ACrashAtAnyRequestHoldsUpNoClaimForLongerThanALease) {
     for (const auto what : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
         for (int request = 0; request < 45; ++request) {
-            stage on;
+            store_setup on;
             crash_at(on, request, what);
             fence_token had{};
             {

@@ -1,7 +1,7 @@
 // The ways in which a server turns the store away, or is not what it should be: one clear line
 // each; and what becomes of writes that a majority has not confirmed.
 #include "engines/mongodb/store/mongodb_fixture.hpp"
-#include "engines/mongodb/store/small_mongo_fixture.hpp"
+#include "engines/mongodb/store/mongodb_scripted_fixture.hpp"
 #include "test_support/conformance/refusals.hpp"
 #include "test_support/faults/canned_server.hpp"
 
@@ -18,12 +18,12 @@ void expect_refusal(const mongodb_settings& to, errc code, const std::string& wo
                                 code, words);
 }
 
-small_mongo::script always(const document& said) {
+scripted_mongodb::script always(const document& said) {
     return [said](const std::string&, const document&) { return std::optional{said}; };
 }
 
 // The collection is there, finds find nothing, and all other commands are answered so.
-small_mongo::script answering(const document& said) {
+scripted_mongodb::script answering(const document& said) {
     return [said](const std::string& name, const document&) -> std::optional<document> {
         if (name == "listCollections") return documents({document{}.text("name", "pawl")});
         if (name == "find") return documents({});
@@ -32,24 +32,24 @@ small_mongo::script answering(const document& said) {
 }
 
 TEST(MongodbRefusals, ARouterOfAShardedClusterIsRejected) {
-    small_mongo server{stands_alone().text("msg", "isdbgrid"), always(document{})};
+    scripted_mongodb server{stands_alone().text("msg", "isdbgrid"), always(document{})};
     expect_refusal(on_port(server.port()), errc::unsupported, "a router of a sharded cluster");
 }
 
 TEST(MongodbRefusals, ASecondaryIsNotAsked) {
-    small_mongo server{document{}
-                           .no("ismaster")
-                           .yes("secondary")
-                           .text("setName", "rs0")
-                           .texts("hosts", {"127.0.0.1:1"})
-                           .number("localTime", 1),
-                       always(document{})};
+    scripted_mongodb server{document{}
+                                .no("ismaster")
+                                .yes("secondary")
+                                .text("setName", "rs0")
+                                .texts("hosts", {"127.0.0.1:1"})
+                                .number("localTime", 1),
+                            always(document{})};
     expect_refusal(on_port(server.port(), 2s), errc::unreachable, "not the primary");
     EXPECT_TRUE(server.heard("insert").empty());
 }
 
 TEST(MongodbRefusals, AUserWithoutRightsIsToldWhichTheyNeed) {
-    small_mongo server{stands_alone(), always(refused(13, "not authorized on pawl"))};
+    scripted_mongodb server{stands_alone(), always(refused(13, "not authorized on pawl"))};
     expect_refusal(on_port(server.port()), errc::denied, "docs/stores/mongodb.md");
 }
 
@@ -62,7 +62,7 @@ TEST(MongodbRefusals, SomethingElseOnThePortIsUnreachable) {
 
 // One that says yes to every write, whatever the condition: FerretDB 1 does so now and then.
 TEST(MongodbRefusals, AServerThatIgnoresConditionsIsRejected) {
-    small_mongo server{stands_alone(), answering(document{}.small("n", 1))};
+    scripted_mongodb server{stands_alone(), answering(document{}.small("n", 1))};
     expect_refusal(on_port(server.port()), errc::unsupported,
                    "8 of 8 writers that raced for one record won");
 }
@@ -70,7 +70,7 @@ TEST(MongodbRefusals, AServerThatIgnoresConditionsIsRejected) {
 // The medium alone, which the core asks: what becomes of one command.
 class MongodbMedium : public ::testing::Test {
 protected:
-    std::shared_ptr<cas::medium> open(const small_mongo& server) {
+    std::shared_ptr<cas::medium> open(const scripted_mongodb& server) {
         auto made = make_mongodb_medium(loop_, on_port(server.port()));
         EXPECT_TRUE(loop_.wait_for(made->prepare(later())).has_value());
         return made;
@@ -92,7 +92,7 @@ protected:
 };
 
 TEST_F(MongodbMedium, EveryWriteWaitsForAMajorityAndItsJournal) {
-    small_mongo server{stands_alone(), answering(document{}.small("n", 1))};
+    scripted_mongodb server{stands_alone(), answering(document{}.small("n", 1))};
     const auto on = open(server);
     EXPECT_TRUE(write(on).has_value());
     EXPECT_TRUE(write(on, "7").has_value());
@@ -108,10 +108,10 @@ TEST_F(MongodbMedium, EveryWriteWaitsForAMajorityAndItsJournal) {
 }
 
 TEST_F(MongodbMedium, OfAReplicaSetOnlyWhatAMajorityHasIsRead) {
-    small_mongo alone{stands_alone(), answering(document{})};
+    scripted_mongodb alone{stands_alone(), answering(document{})};
     EXPECT_TRUE(read(open(alone)).has_value());
     EXPECT_FALSE(alone.heard("find").at(0).has("readConcern"));
-    small_mongo set{of_set({"127.0.0.1:1", "127.0.0.1:2"}), answering(document{})};
+    scripted_mongodb set{of_set({"127.0.0.1:1", "127.0.0.1:2"}), answering(document{})};
     const auto seen = read(open(set));
     ASSERT_TRUE(seen.has_value()) << seen.error().detail;
     EXPECT_TRUE(seen->clock.has_value());
@@ -122,32 +122,33 @@ TEST_F(MongodbMedium, OfAReplicaSetOnlyWhatAMajorityHasIsRead) {
 TEST_F(MongodbMedium, AWriteThatNoMajorityConfirmedIsUnknown) {
     const auto error =
         document{}.small("code", 64).text("errmsg", "waiting for replication timed out");
-    small_mongo server{of_set({"127.0.0.1:1"}),
-                       answering(document{}.small("n", 1).nested("writeConcernError", error))};
+    scripted_mongodb server{of_set({"127.0.0.1:1"}),
+                            answering(document{}.small("n", 1).nested("writeConcernError", error))};
     const auto on = open(server);
     for (const auto* expected : {"", "7"})
         expect_failure(write(on, expected), errc::outcome_unknown, "timed out");
 }
 
 TEST_F(MongodbMedium, AWriteWhosePrimaryStepsDownOrIsCutOffIsUnknownAndNotRepeated) {
-    small_mongo steps_down{of_set({"127.0.0.1:1"}), answering(refused(189))};
+    scripted_mongodb steps_down{of_set({"127.0.0.1:1"}), answering(refused(189))};
     expect_failure(write(open(steps_down)), errc::outcome_unknown, "error 189");
     EXPECT_EQ(steps_down.heard("insert").size(), 1U);
-    small_mongo cut{stands_alone(), [](const std::string& name, const document&) {
-                        return name == "insert"
-                                   ? std::nullopt
-                                   : std::optional{documents({document{}.text("name", "pawl")})};
-                    }};
+    scripted_mongodb cut{
+        stands_alone(), [](const std::string& name, const document&) {
+            return name == "insert" ? std::nullopt
+                                    : std::optional{documents({document{}.text("name", "pawl")})};
+        }};
     expect_failure(write(open(cut)), errc::outcome_unknown, "mongodb://127.0.0.1");
     EXPECT_EQ(cut.heard("insert").size(), 1U);
 }
 
 TEST_F(MongodbMedium, AReadIsAskedAgainOnceWhereItsConnectionIsCut) {
     std::atomic<int> finds{0};
-    small_mongo server{stands_alone(), [&](const std::string& name, const document&) {
-                           if (name == "find" && ++finds == 1) return std::optional<document>{};
-                           return std::optional{documents({})};
-                       }};
+    scripted_mongodb server{stands_alone(), [&](const std::string& name, const document&) {
+                                if (name == "find" && ++finds == 1)
+                                    return std::optional<document>{};
+                                return std::optional{documents({})};
+                            }};
     auto on = make_mongodb_medium(loop_, on_port(server.port()));
     const auto seen = read(on);
     EXPECT_TRUE(seen.has_value()) << seen.error().detail;
@@ -155,14 +156,14 @@ TEST_F(MongodbMedium, AReadIsAskedAgainOnceWhereItsConnectionIsCut) {
 }
 
 TEST_F(MongodbMedium, AnotherRevisionOrADuplicateIsAConflict) {
-    small_mongo other{stands_alone(), answering(document{}.small("n", 0))};
+    scripted_mongodb other{stands_alone(), answering(document{}.small("n", 0))};
     EXPECT_TRUE(std::holds_alternative<cas::conflict>(write(open(other), "7").value()));
     const auto update = other.heard("update").at(0);
     EXPECT_EQ(update.find_number("updates.0.q.rev"), 7);
     EXPECT_EQ(update.find_number("updates.0.u.$inc.rev"), 1);
-    small_mongo there{stands_alone(),
-                      answering(document{}.small("n", 0).array(
-                          "writeErrors", {document{}.small("index", 0).small("code", 11000)}))};
+    scripted_mongodb there{
+        stands_alone(), answering(document{}.small("n", 0).array(
+                            "writeErrors", {document{}.small("index", 0).small("code", 11000)}))};
     EXPECT_TRUE(std::holds_alternative<cas::conflict>(write(open(there)).value()));
 }
 
@@ -170,7 +171,7 @@ TEST_F(MongodbMedium, AnotherRevisionOrADuplicateIsAConflict) {
 // one write alone, and two in one command.
 TEST_F(MongodbMedium, AWriteThatAsksForTheTimeIsToldIt) {
     for (const auto count : {1, 2}) {
-        small_mongo server{stands_alone(), answering(document{}.small("n", count))};
+        scripted_mongodb server{stands_alone(), answering(document{}.small("n", count))};
         const auto on = open(server);
         for (const bool asks : {true, false, true}) {
             std::vector<cas::change> changes(static_cast<std::size_t>(count), change_of("a", "7"));
@@ -186,7 +187,7 @@ TEST_F(MongodbMedium, AWriteThatAsksForTheTimeIsToldIt) {
 // Goal: of several writes in one command each has its own answer, though the server only counts.
 TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
     std::atomic<bool> whole = false;
-    small_mongo server{
+    scripted_mongodb server{
         stands_alone(), [&](const std::string& name, const document&) -> std::optional<document> {
             if (name == "listCollections") return documents({document{}.text("name", "pawl")});
             if (name == "update") return document{}.small("n", whole ? 2 : 1);
@@ -213,7 +214,7 @@ TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
 }
 
 TEST_F(MongodbMedium, OneUpdateThatIsRejectedLeavesTheOthersOfItsBatchKnown) {
-    small_mongo server{
+    scripted_mongodb server{
         stands_alone(), [](const std::string& name, const document&) -> std::optional<document> {
             if (name == "listCollections") return documents({document{}.text("name", "pawl")});
             if (name == "update")
@@ -235,7 +236,7 @@ TEST_F(MongodbMedium, OneUpdateThatIsRejectedLeavesTheOthersOfItsBatchKnown) {
 
 // Else a command that starts while its server stands still would be told that this is no MongoDB.
 TEST_F(MongodbMedium, AReadWithoutTheTimeHasNoAnswer) {
-    small_mongo server{stands_alone(), always(documents({}))};
+    scripted_mongodb server{stands_alone(), always(documents({}))};
     const auto on = open(server);
     server.hide_its_time(true);
     expect_failure(read(on), errc::unreachable, "");
@@ -246,7 +247,7 @@ TEST_F(MongodbMedium, AReadWithoutTheTimeHasNoAnswer) {
 }
 
 TEST_F(MongodbMedium, ADocumentOfOthersIsNoRecord) {
-    small_mongo server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
+    scripted_mongodb server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
     expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
 }
 

@@ -249,9 +249,9 @@ TEST_F(MysqlRefusal, WhatAServerSaysUnaskedIsNoAnswer) {
 // ---- Wrong peers
 
 // Speaks first, as a mail server or SSH does.
-class greeter {
+class banner_server {
 public:
-    explicit greeter(std::string banner)
+    explicit banner_server(std::string banner)
         : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
         sockaddr_in where{};
         where.sin_family = AF_INET;
@@ -273,13 +273,13 @@ public:
             for (const int guest : guests) ::close(guest);
         }};
     }
-    ~greeter() {
+    ~banner_server() {
         ::shutdown(socket_, SHUT_RDWR);
         serving_.join();
         ::close(socket_);
     }
-    greeter(const greeter&) = delete;
-    greeter& operator=(const greeter&) = delete;
+    banner_server(const banner_server&) = delete;
+    banner_server& operator=(const banner_server&) = delete;
     std::uint16_t port() const { return port_; }
 
 private:
@@ -289,11 +289,11 @@ private:
 };
 
 TEST_F(MysqlRefusal, AServerOfAnotherKindIsNamedAsThat) {
-    greeter mail{"220 mail.example.com ESMTP\r\n"};
+    banner_server mail{"220 mail.example.com ESMTP\r\n"};
     const auto asked = lease_clock::now();
     expect_refusal(on_port(mail.port()), errc::protocol, "no MySQL or MariaDB");
     EXPECT_LT(lease_clock::now() - asked, 3s);
-    greeter rubbish{
+    banner_server rubbish{
         std::string{"\x03\x00\x00\x00\x0a"
                     "ab",
                     7}};
@@ -442,7 +442,7 @@ TEST_F(MysqlOverTls, AHandshakeThatStandsStillEndsWithinTheTimeout) {
     payload.append(10, '\0').append("ijklmnopqrst").append(1, '\0');
     payload.append(std::string_view{"mysql_native_password\0", 22});
     const std::string head{static_cast<char>(payload.size()), 0, 0, 0};
-    greeter promises{head + payload};
+    banner_server promises{head + payload};
     auto to = settings();
     to.port = promises.port();
     to.common.timeout = 300ms;

@@ -1,6 +1,6 @@
 // The journal in a Redis Cluster and behind sentinels: what moves, and what a failover does.
 #include "engines/redis/client/slots.hpp"
-#include "engines/redis/journal/journal_fixture.hpp"
+#include "engines/redis/journal/redis_journal_fixture.hpp"
 #include "test_support/servers/redis_cluster.hpp"
 #include "test_support/servers/redis_sentinels.hpp"
 

@@ -1,6 +1,6 @@
 // What only the journal in Redis has: its layout, its user, and the ways in which a server refuses.
 // What every journal must do is in test_support/conformance/journal.
-#include "engines/redis/journal/journal_fixture.hpp"
+#include "engines/redis/journal/redis_journal_fixture.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A Redis Cluster: where keys are, what moves, and what a node's death does.
 #include "test_support/servers/redis_cluster.hpp"
 #include "engines/redis/client/slots.hpp"
-#include "engines/redis/store/failover_fixture.hpp"
+#include "engines/redis/store/redis_failover_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

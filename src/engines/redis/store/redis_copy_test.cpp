@@ -1,6 +1,6 @@
 // Whose data a Redis has after its start: its own, or a copy of another's that may lag behind it.
 // What every store must do under a quarantine is in test_support/conformance.
-#include "engines/redis/store/failover_fixture.hpp"
+#include "engines/redis/store/redis_failover_fixture.hpp"
 
 #include <gtest/gtest.h>
 

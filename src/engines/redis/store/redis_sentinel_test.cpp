@@ -1,5 +1,5 @@
 // One master behind three sentinels: what is found out, what is refused, and what a failover does.
-#include "engines/redis/store/failover_fixture.hpp"
+#include "engines/redis/store/redis_failover_fixture.hpp"
 #include "test_support/faults/canned_server.hpp"
 #include "test_support/servers/redis_sentinels.hpp"
 

@@ -1,6 +1,6 @@
 // Processes that die while they write, and a disk that is full.
 #include "engines/rules/journal/audit_chain.hpp"
-#include "engines/sqlite/journal/journal_fixture.hpp"
+#include "engines/sqlite/journal/sqlite_journal_fixture.hpp"
 
 #include <sched.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ started_child start_child(const std::string& what, const std::string& path) {
 
 // Runs from their beginning to their end, from eight threads at once, until killed.
 int write_for_ever(const std::string& path) {
-    trial_journal mine{path};
+    test_journal mine{path};
     std::vector<std::jthread> threads;
     for (std::uint64_t i = 0; i < 8; ++i)
         threads.emplace_back([&, i] {
@@ -90,8 +90,8 @@ TEST(JournalCrash, AKilledProcessLeavesNoRunHalfWritten) {
         kill(child.process, SIGKILL);
         waitpid(child.process, nullptr, 0);
         close(child.said);
-        trial_journal mine{where / "pawl.db"};
-        outsider other{where / "pawl.db"};
+        test_journal mine{where / "pawl.db"};
+        raw_database other{where / "pawl.db"};
         EXPECT_EQ(other.run("PRAGMA integrity_check"), "ok");
         // What belongs together is there together.
         for (const auto* nothing :
@@ -137,7 +137,7 @@ int fill(const std::string& folder) {
         !write_text("/proc/self/gid_map", "0 " + group + " 1") ||
         mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0)
         return 77;
-    trial_journal mine{folder + "/pawl.db"};
+    test_journal mine{folder + "/pawl.db"};
     const auto start = fresh_run("report", 1);
     const run_mark who{start.id, start.token};
     mine.get(mine->begin(start));

@@ -1,6 +1,6 @@
 // The file that a journal stands in: what is refused, what it costs, and who else uses it.
 #include "base/identity.hpp"
-#include "engines/sqlite/journal/journal_fixture.hpp"
+#include "engines/sqlite/journal/sqlite_journal_fixture.hpp"
 #include "engines/sqlite/store/sqlite_store.hpp"
 
 #include "statements_sql.hpp"
@@ -35,9 +35,9 @@ failure refusal_of(const std::string& path) {
 TEST(JournalFile, AJournalOfANewerPawlIsUnsupported) {
     const test_folder where;
     {
-        trial_journal made{where / "pawl.db"};
+        test_journal made{where / "pawl.db"};
     }
-    outsider{where / "pawl.db"}.run("UPDATE pawl_journal SET layout = 2");
+    raw_database{where / "pawl.db"}.run("UPDATE pawl_journal SET layout = 2");
     const auto why = refusal_of(where / "pawl.db");
     EXPECT_EQ(why.code, errc::unsupported);
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;
@@ -64,7 +64,7 @@ TEST(JournalFile, AStoreInTheSameFileContinuesWhileJournalsComeAndGo) {
         }
     }};
     for (int i = 0; i < 40; ++i) {
-        trial_journal mine{path};
+        test_journal mine{path};
         const auto start = fresh_run("job", 7);
         EXPECT_EQ(mine.get(mine->begin(start)).outcome, begin_outcome::begun);
         EXPECT_TRUE(mine.get(mine->finish({start.id, start.token}, ended(run_status::completed))));
@@ -73,7 +73,8 @@ TEST(JournalFile, AStoreInTheSameFileContinuesWhileJournalsComeAndGo) {
     leases.join();
     EXPECT_GT(grants.load(), 0);
     EXPECT_EQ(refusals.load(), 0);
-    EXPECT_EQ(outsider{path}.run("SELECT count(*) FROM pawl_run WHERE status = 'completed'"), "40");
+    EXPECT_EQ(raw_database{path}.run("SELECT count(*) FROM pawl_run WHERE status = 'completed'"),
+              "40");
 }
 
 // How many descriptors of this process are of this file.
@@ -90,7 +91,7 @@ int times_open(const std::string& path) {
 TEST(JournalFile, WhatIsReadFirstNeedsNoConnectionOfItsOwn) {
     const test_folder where;
     const auto path = (std::filesystem::canonical(where.path()) / "pawl.db").string();
-    trial_journal mine{path};
+    test_journal mine{path};
     const auto start = fresh_run("job", 7);
     ASSERT_EQ(mine.get(mine->begin(start)).outcome, begin_outcome::begun);
     EXPECT_EQ(mine.get(mine->find_run(start.id))->job, "job");
@@ -111,7 +112,7 @@ TEST(JournalFile, WhatIsNoStoreIsRejected) {
 TEST(JournalFile, AFileThatMayNotBeWrittenIsDenied) {
     const test_folder where;
     {
-        trial_journal made{where / "pawl.db"};
+        test_journal made{where / "pawl.db"};
     }
     ASSERT_EQ(chmod((where / "pawl.db").c_str(), 0444), 0);
     ASSERT_EQ(chmod(where.path().c_str(), 0555), 0);
@@ -128,7 +129,7 @@ TEST(JournalFile, AFileThatMayNotBeWrittenIsDenied) {
 TEST(JournalFile, DamageIsToldInOneLine) {
     const test_folder where;
     {
-        trial_journal made{where / "pawl.db"};
+        test_journal made{where / "pawl.db"};
         for (std::uint64_t i = 1; i < 50; ++i) made.get(made->begin(fresh_run("report", i)));
     }
     const auto size = std::filesystem::file_size(where / "pawl.db");
@@ -149,10 +150,10 @@ TEST(JournalFile, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
     const test_folder where;
     auto settings = quick_settings();
     settings.common.timeout = 200ms;
-    trial_journal mine{where / "pawl.db", settings};
+    test_journal mine{where / "pawl.db", settings};
     const auto known = fresh_run("report", 1);
     mine.get(mine->begin(known));
-    outsider other{where / "pawl.db"};
+    raw_database other{where / "pawl.db"};
     other.run("BEGIN IMMEDIATE");
     const auto asked = lease_clock::now();
     const auto start = fresh_run("report", 2);
@@ -168,11 +169,11 @@ TEST(JournalFile, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
 
 TEST(JournalFile, AFileThatWasReplacedIsOpenedAnew) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
     mine.get(mine->begin(fresh_run("report", 1)));
     for (const std::string suffix : {"", "-wal", "-shm"})
         std::filesystem::remove((where / "pawl.db") + suffix);
-    trial_journal other{where / "pawl.db"};
+    test_journal other{where / "pawl.db"};
     const auto start = fresh_run("report", 2);
     other.get(other->begin(start));
     const auto give_up = lease_clock::now() + 10s;
@@ -187,11 +188,11 @@ TEST(JournalFile, ManyWhoMakeTheJournalAtOnceMakeOne) {
         std::vector<std::jthread> makers;
         for (std::uint64_t i = 1; i <= 8; ++i)
             makers.emplace_back([&, i] {
-                trial_journal mine{where / "pawl.db"};
+                test_journal mine{where / "pawl.db"};
                 mine.get(mine->begin(fresh_run("report", i)));
             });
     }
-    outsider other{where / "pawl.db"};
+    raw_database other{where / "pawl.db"};
     EXPECT_EQ(other.run("SELECT count(*) FROM pawl_run"), "8");
     EXPECT_EQ(other.run("SELECT count(*) FROM pawl_space"), "1");
 }
@@ -200,21 +201,21 @@ TEST(JournalFile, LeasesAndRunsShareAFile) {
     const test_folder where;
     net::loop loop;
     const auto store = make_sqlite_store(loop, where / "pawl.db", quick_settings()).value();
-    trial_journal mine{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
     mine.get(mine->begin(fresh_run("report", 1)));
     loop.wait_for(store->acquire(claim{"job/report", "id", "owner", 30s})).value();
-    trial_journal again{where / "pawl.db"};
+    test_journal again{where / "pawl.db"};
     EXPECT_EQ(again.get(again->list_runs({}, "", 10)).records.size(), 1u);
     EXPECT_TRUE(loop.wait_for(store->inspect("job/report")).value());
 }
 
 TEST(JournalFile, TheAuditCannotBeChangedThroughSql) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
     audit_draft what;
     what.actor = "ada";
     mine.get(mine->append_audit(what));
-    outsider other{where / "pawl.db"};
+    raw_database other{where / "pawl.db"};
     for (const auto* attempt : {"DELETE FROM pawl_audit", "UPDATE pawl_audit SET actor = 'bob'"}) {
         std::string fault;
         other.run(attempt, &fault);
@@ -227,8 +228,8 @@ TEST(JournalFile, TheAuditCannotBeChangedThroughSql) {
 // transaction. Method: the database refuses one job's rows; forty runs begin at once.
 TEST(JournalFile, AWriteThatFailsInCompanyFailsAlone) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
-    outsider{where / "pawl.db"}.run(
+    test_journal mine{where / "pawl.db"};
+    raw_database{where / "pawl.db"}.run(
         "CREATE TRIGGER refuse BEFORE INSERT ON pawl_run WHEN NEW.job_name = 'bad' "
         "BEGIN SELECT RAISE(ABORT, 'no'); END");
     std::vector<run_start> starts;
@@ -259,8 +260,8 @@ TEST(JournalFile, AWriteThatFailsInCompanyFailsAlone) {
 // through it while another thread lists and reads.
 TEST(JournalFile, TheLogStaysBoundedWhileReadersRead) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
-    trial_journal reader{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
+    test_journal reader{where / "pawl.db"};
     const auto start = fresh_run("report", 1);
     mine.get(mine->begin(start));
     std::atomic<bool> over{false};
@@ -301,8 +302,8 @@ std::vector<std::pair<std::string, std::string>> all_statements() {
 // statement searches by an index, and sorts nothing but what a bound keeps small.
 TEST(JournalFile, NoStatementScansATable) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
-    outsider other{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
+    raw_database other{where / "pawl.db"};
     const auto statements = all_statements();
     EXPECT_GT(statements.size(), 50u);
     // Sorted: what waits to be pruned by age is cut off at the number to be pruned, nodes at those
@@ -327,7 +328,7 @@ TEST(JournalFile, NoStatementScansATable) {
 }
 
 // The steps of SQLite's machine that a statement took.
-int steps_of(outsider& by, const std::string& text) {
+int steps_of(raw_database& by, const std::string& text) {
     sqlite3_stmt* running = nullptr;
     EXPECT_EQ(sqlite3_prepare_v2(by.handle(), text.c_str(), -1, &running, nullptr), SQLITE_OK)
         << text;
@@ -354,10 +355,10 @@ std::string statement_with(const std::string& name, const std::vector<std::strin
 // load.
 TEST(JournalFile, AmongAHundredThousandRunsAPageAndTheControlStateTakeFewSteps) {
     const test_folder where;
-    trial_journal mine{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
     const auto sample = fresh_run("report", 1);
     mine.get(mine->begin(sample));
-    outsider other{where / "pawl.db"};
+    raw_database other{where / "pawl.db"};
     other.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
         "INSERT INTO pawl_run SELECT NULL, space, 'id-' || i, 'job-' || (i % 50), 0, lock_key, "
@@ -398,7 +399,7 @@ TEST(JournalFile, ABusyJournalDoesNotHoldUpLeases) {
     lease.key = "key";
     lease.token = std::get<grant>(won).token;
     lease.ttl = 1s;
-    trial_journal mine{where / "pawl.db"};
+    test_journal mine{where / "pawl.db"};
     std::atomic<bool> over{false};
     std::atomic<int> writes{0};
     std::vector<std::jthread> writers;

@@ -2,7 +2,7 @@
 #include "engines/sqlite/store/sqlite_store.hpp"
 
 #include "base/identity.hpp"
-#include "engines/sqlite/store/outsider_fixture.hpp"
+#include "engines/sqlite/store/sqlite_fixture.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -119,7 +119,7 @@ TEST(SqliteCrash, AKilledProcessLeavesAWholeStoreThatForgetsNothing) {
         const auto token = std::get<grant>(answer).token;
         EXPECT_GT(token, seen->last_token);
         EXPECT_TRUE(loop.wait_for(store->release("key", token, {})).value());
-        EXPECT_EQ(outsider{path}.run("PRAGMA integrity_check"), "ok");
+        EXPECT_EQ(raw_database{path}.run("PRAGMA integrity_check"), "ok");
     }
     EXPECT_GT(told_by_child(path), 0u);
 }
@@ -137,8 +137,8 @@ TEST(SqliteCrash, ProcessesThatMakeTheStoreAtOnceMakeOne) {
             waitpid(child, &status, 0);
             EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
         }
-        EXPECT_EQ(outsider{path}.run("SELECT count(*) FROM pawl_lease"), "8");
-        EXPECT_EQ(outsider{path}.run("SELECT count(*) FROM pawl_marker"), "1");
+        EXPECT_EQ(raw_database{path}.run("SELECT count(*) FROM pawl_lease"), "8");
+        EXPECT_EQ(raw_database{path}.run("SELECT count(*) FROM pawl_marker"), "1");
     }
 }
 

@@ -1,6 +1,6 @@
 #include "engines/sqlite/store/examine_file.hpp"
 
-#include "engines/sqlite/store/outsider_fixture.hpp"
+#include "engines/sqlite/store/sqlite_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

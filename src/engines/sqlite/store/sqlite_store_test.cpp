@@ -2,7 +2,7 @@
 #include "engines/sqlite/store/sqlite_store.hpp"
 
 #include "base/identity.hpp"
-#include "engines/sqlite/store/outsider_fixture.hpp"
+#include "engines/sqlite/store/sqlite_fixture.hpp"
 
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ protected:
 TEST_F(SqliteStore, ALeaseOfAnotherBootIsOver) {
     const auto store = open();
     const auto token = granted(*store, "key", 1h);
-    outsider{path()}.run("UPDATE pawl_lease SET boot = 0, acquired_wall = 1");
+    raw_database{path()}.run("UPDATE pawl_lease SET boot = 0, acquired_wall = 1");
     held lease;
     lease.key = "key";
     lease.token = token;
@@ -77,10 +77,10 @@ TEST_F(SqliteStore, ALeaseOfAnotherMachineIsUnsupportedAndLeftAlone) {
     const auto store = open();
     const auto token = granted(*store, "key", 1h);
     for (const std::string whose : {"boot = 0", "boot = 9, acquired_wall = 1"}) {
-        outsider{path()}.run("UPDATE pawl_lease SET " + whose);
+        raw_database{path()}.run("UPDATE pawl_lease SET " + whose);
         const std::string ask_row =
             "SELECT holder || claim_id || boot || until || last_token FROM pawl_lease";
-        const auto row = outsider{path()}.run(ask_row);
+        const auto row = raw_database{path()}.run(ask_row);
         const auto claimed = acquire(*store, "key");
         ASSERT_TRUE(claimed.has_error()) << whose;
         EXPECT_EQ(claimed.error().code, errc::unsupported);
@@ -90,7 +90,7 @@ TEST_F(SqliteStore, ALeaseOfAnotherMachineIsUnsupportedAndLeftAlone) {
         EXPECT_TRUE(loop_.wait_for(store->release("key", token, {})).has_error());
         EXPECT_TRUE(loop_.wait_for(store->force_release("key", token, 0ms)).has_error());
         EXPECT_TRUE(loop_.wait_for(store->inspect("key")).has_error());
-        EXPECT_EQ(outsider{path()}.run(ask_row), row);
+        EXPECT_EQ(raw_database{path()}.run(ask_row), row);
     }
     EXPECT_GT(number(granted(*store, "other")), 0u);
 }
@@ -99,7 +99,8 @@ TEST_F(SqliteStore, ALeaseOfAnotherMachineIsUnsupportedAndLeftAlone) {
 TEST_F(SqliteStore, ALeaseOfAnotherBootThatIsLongOverIsOver) {
     const auto store = open();
     const auto token = granted(*store, "key", 1h);
-    outsider{path()}.run("UPDATE pawl_lease SET boot = 0, until_wall = acquired_wall - 61000000");
+    raw_database{path()}.run(
+        "UPDATE pawl_lease SET boot = 0, until_wall = acquired_wall - 61000000");
     EXPECT_GT(granted(*store, "key"), token);
 }
 
@@ -109,7 +110,7 @@ TEST_F(SqliteStore, ACooldownContinuesAfterAReboot) {
     release_options hold;
     hold.min_hold = release_options::until_expiry;
     EXPECT_TRUE(release(*store, "key", granted(*store, "key", 1h), hold));
-    outsider{path()}.run(
+    raw_database{path()}.run(
         "UPDATE pawl_lease SET boot = 0, acquired_wall = 1, acquired = 1, until = 2");
     const auto told = refused(*store, "key");
     EXPECT_EQ(told.reason, busy_reason::cooldown);
@@ -124,7 +125,7 @@ TEST_F(SqliteStore, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
     settings.common.timeout = 200ms;
     const auto store = open(settings);
     const auto token = granted(*store, "held");
-    outsider other{path()};
+    raw_database other{path()};
     other.run("BEGIN IMMEDIATE");
     const auto asked = lease_clock::now();
     const auto answer = acquire(*store, "free");
@@ -178,7 +179,7 @@ std::uint64_t pauses_of_others() {
 TEST_F(SqliteStore, AFileThatWasReplacedWhileAWriterWaitedIsNotWritten) {
     const auto before = open();
     granted(*before, "warm");
-    outsider locker{path()};
+    raw_database locker{path()};
     locker.run("BEGIN IMMEDIATE");
     const auto begun = pauses_of_others();
     auto waiting = std::async(std::launch::async, [&] { return acquire(*before, "key"); });
@@ -197,11 +198,11 @@ TEST_F(SqliteStore, AFileThatWasReplacedWhileAWriterWaitedIsNotWritten) {
 
 TEST_F(SqliteStore, NotesOfDeadWaitersGoAway) {
     const auto store = open();
-    outsider{path()}.run(
+    raw_database{path()}.run(
         "INSERT INTO pawl_waiter VALUES ('pawl', 'key', 'died', 1, 1), "
         "('pawl', 'key', 'of another boot', 77, 9000000000000000)");
     for (int i = 0; i < 64; ++i) release(*store, "other", granted(*store, "other"));
-    EXPECT_EQ(outsider{path()}.run("SELECT count(*) FROM pawl_waiter"), "0");
+    EXPECT_EQ(raw_database{path()}.run("SELECT count(*) FROM pawl_waiter"), "0");
 }
 
 // Goal: processes may differ in how they sync. Method: two stores take turns on one key.

@@ -1,6 +1,6 @@
 #include "engines/sqlite/store/store_file.hpp"
 
-#include "engines/sqlite/store/outsider_fixture.hpp"
+#include "engines/sqlite/store/sqlite_fixture.hpp"
 
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -74,7 +74,7 @@ TEST(StoreFile, AFileOfAnotherProgramIsRejectedAndLeftAlone) {
     EXPECT_EQ(bytes_of(text), text_before);
 
     const auto other = folder / "other.db";
-    outsider{other}.run("CREATE TABLE bookmark (url TEXT); PRAGMA user_version=7");
+    raw_database{other}.run("CREATE TABLE bookmark (url TEXT); PRAGMA user_version=7");
     const auto other_before = bytes_of(other);
     EXPECT_EQ(refusal_of(other).code, errc::protocol);
     EXPECT_EQ(bytes_of(other), other_before);
@@ -107,7 +107,7 @@ TEST(StoreFile, AnEmptyFileBecomesAStore) {
     std::ofstream{path}.flush();
     net::loop loop;
     EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
-    EXPECT_EQ(outsider{path}.run("PRAGMA user_version"), "1");
+    EXPECT_EQ(raw_database{path}.run("PRAGMA user_version"), "1");
 }
 
 TEST(StoreFile, ANewerLayoutIsUnsupported) {
@@ -117,7 +117,7 @@ TEST(StoreFile, ANewerLayoutIsUnsupported) {
         net::loop loop;
         EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
     }
-    outsider{path}.run("PRAGMA user_version=2");
+    raw_database{path}.run("PRAGMA user_version=2");
     const auto why = refusal_of(path);
     EXPECT_EQ(why.code, errc::unsupported);
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;

@@ -1,7 +1,7 @@
 // A record that was deleted and made again is another one, though its versions come again; and what
 // a holder has is checked against the record at each renewal.
-#include "engines/zookeeper/store/tree_fixture.hpp"
 #include "engines/zookeeper/store/znode_names.hpp"
+#include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // The connection that a session drives on its own loop: names, breaks at bad moments, full sockets,
 // and nothing to do for long.
 #include "engines/zookeeper/client/session.hpp"
-#include "engines/zookeeper/store/tree_fixture.hpp"
+#include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "net/timer.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
@@ -171,14 +171,14 @@ TEST_F(ZookeeperConnection, AResolverThatHangsHoldsUpNoRequest) {
     proxy.refuse();
     ASSERT_TRUE(names.wait_for_question());
     const auto begun = lease_clock::now();
-    struct nap {
+    struct short_pause {
         static boost::asio::awaitable<bool> take() {
             auto waiting = net::sleep_for(1ms);
             co_await std::move(waiting);
             co_return true;
         }
     };
-    EXPECT_TRUE(mine.loop().wait_for(nap::take()));
+    EXPECT_TRUE(mine.loop().wait_for(short_pause::take()));
     proxy.accept_again();
     EXPECT_TRUE(mine.is_ready());
     EXPECT_LT(lease_clock::now() - begun, 5s);

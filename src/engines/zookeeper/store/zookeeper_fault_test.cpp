@@ -1,6 +1,6 @@
 // Servers that are hurt, wrong or missing, and the ensemble that loses its leader.
 #include "engines/zookeeper/client/session.hpp"
-#include "engines/zookeeper/store/tree_fixture.hpp"
+#include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "test_support/faults/canned_server.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 

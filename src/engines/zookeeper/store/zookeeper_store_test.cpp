@@ -1,8 +1,8 @@
 // What only ZooKeeper has: sessions, znodes, and the faults of one real server. What every store
 // must do is in test_support/conformance.
 #include "engines/zookeeper/store/lease_record.hpp"
-#include "engines/zookeeper/store/tree_fixture.hpp"
 #include "engines/zookeeper/store/znode_names.hpp"
+#include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
 #include <boost/asio/co_spawn.hpp>

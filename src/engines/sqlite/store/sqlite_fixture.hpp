@@ -16,12 +16,12 @@ namespace pawl::sqlite {
 using testing_files::test_folder;
 
 // SQLite as another program uses it.
-class outsider {
+class raw_database {
 public:
-    explicit outsider(const std::string& path) { sqlite3_open(path.c_str(), &handle_); }
-    ~outsider() { sqlite3_close_v2(handle_); }
-    outsider(const outsider&) = delete;
-    outsider& operator=(const outsider&) = delete;
+    explicit raw_database(const std::string& path) { sqlite3_open(path.c_str(), &handle_); }
+    ~raw_database() { sqlite3_close_v2(handle_); }
+    raw_database(const raw_database&) = delete;
+    raw_database& operator=(const raw_database&) = delete;
 
     // The first column of the last row, as text. What went wrong fails the test, unless it ends up
     // in `fault`.

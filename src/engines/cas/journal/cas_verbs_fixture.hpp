@@ -1,7 +1,7 @@
 // Verbs of a journal where each of them has most to do.
 #pragma once
 
-#include "engines/cas/journal/journal_stage_fixture.hpp"
+#include "engines/cas/journal/cas_journal_fixture.hpp"
 
 #include <string>
 #include <utility>

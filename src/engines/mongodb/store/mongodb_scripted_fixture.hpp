@@ -33,21 +33,21 @@ inline document of_set(std::vector<std::string> hosts) {
 }
 
 // Thread-safe; runs on a thread of its own until its end.
-class small_mongo {
+class scripted_mongodb {
 public:
     // What a command is answered, without its {ok: 1}; nothing: the connection is cut. The name of
     // a command is that of its first field.
     using script = std::function<std::optional<document>(const std::string& name, const document&)>;
 
     // `hello` is what it says of itself, beside what it can do.
-    small_mongo(document hello, script says)
+    scripted_mongodb(document hello, script says)
         : hello_{std::move(hello)},
           says_{std::move(says)},
           acceptor_{context_, {boost::asio::ip::address_v4::loopback(), 0}} {
         boost::asio::co_spawn(context_, take_connections(), boost::asio::detached);
         thread_ = std::thread{[this] { context_.run(); }};
     }
-    ~small_mongo() {
+    ~scripted_mongodb() {
         context_.stop();
         thread_.join();
     }

@@ -1,7 +1,7 @@
 // Two processes, of which one is held at each of its requests while the other does all of its verb.
 #pragma once
 
-#include "engines/cas/journal/verbs_fixture.hpp"
+#include "engines/cas/journal/cas_verbs_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,51 +55,51 @@ private:
     }
 
     // Answers to beginnings tell who came first; which of two ids a run has, all else depends on.
-    void finish_off(journal_stage& stage, outcome& made, const std::string& where) {
-        made.view = stage.view();
-        made.saved = stage.ask(stage.open(), begin_of(inheriting("z", 99, 99)));
-        if (stage.broken && !found_)
-            found_ = violation{stage.broken->broken, where + ": " + stage.broken->how};
+    void finish_off(journal_setup& setup, outcome& made, const std::string& where) {
+        made.view = setup.view();
+        made.saved = setup.ask(setup.open(), begin_of(inheriting("z", 99, 99)));
+        if (setup.broken && !found_)
+            found_ = violation{setup.broken->broken, where + ": " + setup.broken->how};
     }
 
-    static void prepare(journal_stage& stage, const race_of_two& what) {
+    static void prepare(journal_setup& setup, const race_of_two& what) {
         // The one that is held comes later.
-        stage.shows_heartbeats = false;
-        const auto first = stage.open();
+        setup.shows_heartbeats = false;
+        const auto first = setup.open();
         for (const auto& verb : what.before) {
-            const auto answer = stage.ask(first, verb);
-            stage.demand(law::true_answer, !answer.starts_with("error"), [&] { return answer; });
+            const auto answer = setup.ask(first, verb);
+            setup.demand(law::true_answer, !answer.starts_with("error"), [&] { return answer; });
         }
-        stage.on.pass(1s);
+        setup.on.pass(1s);
     }
 
     outcome in_turn(const race_of_two& what, bool one_is_first) {
-        journal_stage stage{by_};
-        prepare(stage, what);
+        journal_setup setup{by_};
+        prepare(setup, what);
         outcome made;
-        if (one_is_first) made.one = stage.ask(stage.open(), what.one);
-        made.other = stage.ask(stage.open(), what.other);
-        if (!one_is_first) made.one = stage.ask(stage.open(), what.one);
-        finish_off(stage, made, what.name + ", in turn");
+        if (one_is_first) made.one = setup.ask(setup.open(), what.one);
+        made.other = setup.ask(setup.open(), what.other);
+        if (!one_is_first) made.one = setup.ask(setup.open(), what.one);
+        finish_off(setup, made, what.name + ", in turn");
         return made;
     }
 
     // False: the verb was over before that request.
     bool held_at(const race_of_two& what, int request, const outcome& first,
                  const outcome& second) {
-        journal_stage stage{by_};
-        prepare(stage, what);
+        journal_setup setup{by_};
+        prepare(setup, what);
         outcome made;
-        const auto other = stage.open();
+        const auto other = setup.open();
         std::shared_ptr<std::optional<result<std::string>>> others;
-        stage.hold(request, 1s, [&] { others = stage.on.begin(what.other(*other)); });
-        made.one = stage.ask(stage.open(), what.one);
-        const bool was_held = stage.calm();
+        setup.hold(request, 1s, [&] { others = setup.on.begin(what.other(*other)); });
+        made.one = setup.ask(setup.open(), what.one);
+        const bool was_held = setup.calm();
         if (!was_held) return false;
-        stage.on.pass(5s);
+        setup.on.pass(5s);
         made.other = others->value().value();
         const auto where = what.name + ", held at request " + std::to_string(request);
-        finish_off(stage, made, where);
+        finish_off(setup, made, where);
         if (made != first && made != second && !found_)
             found_ =
                 violation{law::in_turn, where + ":" + made.text() + "-- in turn:" + first.text() +

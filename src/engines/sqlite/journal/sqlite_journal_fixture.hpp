@@ -3,7 +3,7 @@
 
 #include "engines/rules/journal/checked_journal.hpp"
 #include "engines/sqlite/journal/sqlite_journal.hpp"
-#include "engines/sqlite/store/outsider_fixture.hpp"
+#include "engines/sqlite/store/sqlite_fixture.hpp"
 #include "net/loop.hpp"
 #include "test_support/conformance/journal/journal_client.hpp"
 #include "test_support/folder.hpp"
@@ -21,9 +21,9 @@ using conformance::fresh_run;
 using testing_files::test_folder;
 
 // A journal with a loop of its own.
-class trial_journal {
+class test_journal {
 public:
-    explicit trial_journal(const std::string& path, sqlite_settings settings = quick_settings())
+    explicit test_journal(const std::string& path, sqlite_settings settings = quick_settings())
         : journal_{
               journals::checked(make_sqlite_journal(loop_, path, std::move(settings)).value())} {}
 

@@ -2,8 +2,8 @@
 // own protections away, as if its code had been written so.
 #pragma once
 
+#include "engines/cas/journal/cas_journal_fixture.hpp"
 #include "engines/cas/journal/journal_keys.hpp"
-#include "engines/cas/journal/journal_stage_fixture.hpp"
 #include "engines/cas/journal/journal_text.hpp"
 
 #include <memory>

@@ -87,9 +87,9 @@ struct violation {
 using media_maker =
     std::function<std::shared_ptr<medium>(net::loop&, std::shared_ptr<record_table>)>;
 
-class journal_stage {
+class journal_setup {
 public:
-    explicit journal_stage(media_maker by = testing_media::make_memory_medium)
+    explicit journal_setup(media_maker by = testing_media::make_memory_medium)
         : makes_{std::move(by)} {
         on.table->fates = [this](bool writes, const record_name& name) {
             return fate_for(writes, name);
