@@ -1,4 +1,4 @@
-// From a configured job to what the dispatcher runs, and to what everybody may know of it.
+// From a configured job to what the dispatcher runs, and to its published definition.
 #pragma once
 
 #include "agent/command_body.hpp"

@@ -1,4 +1,4 @@
-// What somebody should look at: found in what was read, worst first, each with what to do next.
+// What needs attention: found in what was read, worst first, each with what to do next.
 //
 // A machine without I/O. Times in texts are absolute, so that a text changes when something does.
 #pragma once

@@ -1,4 +1,4 @@
-// Who asks, and whether he may.
+// Authentication and authorization of requests: who sends one, and whether their role allows it.
 //
 // Programs say it with a bearer token, the page with a session cookie (HttpOnly, SameSite=Strict)
 // that it gets for such a token, or for a login link that works once. What is done by cookie has to

@@ -1,4 +1,4 @@
-// Who is alive, and who did what.
+// Routes of nodes and of the audit log.
 #pragma once
 
 #include "api/call.hpp"

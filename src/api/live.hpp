@@ -1,8 +1,8 @@
-// What changes at the store and in the journal, told to everybody who looks.
+// Publishes changes of the store and of the journal to all event streams (publish/subscribe).
 //
-// One reader for each topic, however many look, and none while nobody does. What changed is written
-// as text once, and shared by all streams. A viewer who does not keep up is let go of: he comes
-// back and reads the lists anew, which costs less than what he has missed.
+// One reader for each topic, however many subscribe, and none while none does. What changed is
+// written as text once, and shared by all streams. A viewer who does not keep up is let go of: he
+// comes back and reads the lists anew, which costs less than what he has missed.
 #pragma once
 
 #include "api/context.hpp"

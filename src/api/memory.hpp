@@ -1,4 +1,4 @@
-// What the routes remember between two requests, so that they need not work it out again.
+// Caches that the routes share between requests.
 #pragma once
 
 #include "api/audit_meter.hpp"

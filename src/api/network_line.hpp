@@ -1,4 +1,4 @@
-// A line in which so many wait, and of which no network keeps the others out.
+// A bounded queue that is fair among networks: none of them keeps the others out.
 //
 // Addresses are cheap: one machine has all of 127/8, and a network of IPv6 hands out 64 bits to
 // anybody. So where the line is full, the network that has the most places gives one to a network

@@ -1,4 +1,4 @@
-// What was used lately, by key: so many at most, and each until it has not been used for so long.
+// An LRU cache with a limit of entries and an idle time after which one expires.
 //
 // A machine: it is handed instants. Every use begins the idle time anew, so the order of last use
 // is the order of expiry as well, and what makes way for a new one is the longest idle.

@@ -1,4 +1,4 @@
-// One answer for all who ask at the same time, or shortly after.
+// Request coalescing: one answer for all callers who ask at the same time, or shortly after.
 //
 // Two hundred viewers who look at the same thing cost one look.
 #pragma once

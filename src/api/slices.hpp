@@ -1,5 +1,5 @@
-// Long work on the loop of the API, done in slices: in between everybody else has a turn, and a
-// health check or a renewal waits for one slice and not for all of it.
+// Cooperative yielding: long work on the loop of the API is done in slices, so that a health check
+// or a renewal waits for one slice and not for all of it.
 #pragma once
 
 #include "net/loop.hpp"

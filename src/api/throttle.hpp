@@ -1,4 +1,4 @@
-// How long somebody who keeps being wrong has to wait. A machine: it is handed instants.
+// Rate limiting of failed log-ins, with a delay that doubles. A machine: it is handed instants.
 //
 // A subject is an address, or a name. Its first tries are free; then each failure doubles the wait.
 // Silence makes it forgotten, by halves.

@@ -1,4 +1,4 @@
-// Whether somebody is who he says he is.
+// Compares a credential with the hashes of the users, and remembers the answer while it is used.
 //
 // Hashes are slow on purpose. So a credential that was right is remembered while it is used, one
 // that was wrong as well, and the hashes that have to be computed are computed one after another,

@@ -1,5 +1,5 @@
-// Who works at what costs much, such as a long list: so many at a time, and of them so many of one
-// user.
+// A fair semaphore for requests that cost much, such as long lists: so many at a time, and of them
+// so many of one user.
 //
 // Of those who wait the user with the fewest at work is next, and of one user whoever came first.
 // So a user who asks for a hundred lists at once delays a list of another by a few of them.

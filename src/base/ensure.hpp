@@ -1,4 +1,4 @@
-// We are wrong: an invariant of pawl's own does not hold. Checked in every build.
+// Assertions of pawl's own invariants, checked in every build.
 #pragma once
 
 #include <source_location>

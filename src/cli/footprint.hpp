@@ -1,4 +1,4 @@
-// What stays in memory of a process that waits for long.
+// Gives pages back to the system in a process that waits for long.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,4 +1,4 @@
-// What a command line may not say of its options, whichever they are.
+// Checks that hold for all options of a command line, whichever they are.
 #pragma once
 
 #include <CLI/CLI.hpp>

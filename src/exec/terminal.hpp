@@ -1,4 +1,4 @@
-// Whose turn it is at the terminal.
+// Job control: which process group has the terminal.
 //
 // A command runs in a process group of its own, and only one group of a terminal may read from it.
 // So a command that was started by hand is given the terminal, as a shell gives it to a job.

@@ -1,4 +1,4 @@
-// What pawl, its launcher and its guards say to each other.
+// The messages between pawl, its launcher and its guards.
 //
 // Messages have a fixed size, on sockets that keep their bounds (SOCK_SEQPACKET), so that a reader
 // needs no buffer and a half-written message does not exist. What has no fixed size, the command,

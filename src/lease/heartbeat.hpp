@@ -1,4 +1,4 @@
-// Keeps one lease alive and says when to stop believing in it (docs/protocol.md, 8 to 11).
+// Keeps one lease alive and says until when it is valid (docs/protocol.md, 8 to 11).
 //
 // A machine without I/O: it is handed instants of the lease clock, and decides; src/runtime sends
 // what it decides to send. Randomness is handed in too, as a number from 0 to 1.

@@ -1,4 +1,5 @@
-// The arithmetic of trust: when to renew, when to stop the job, when to stop believing.
+// The arithmetic of lease validity: when to renew, when to stop the job, when the lease has
+// expired.
 #pragma once
 
 #include <pawl/clock.hpp>

@@ -3,9 +3,9 @@
 #include "base/utf8.hpp"
 #include "metrics/measured_store.hpp"
 #include "metrics/metrics_registry.hpp"
+#include "metrics/observers.hpp"
 #include "metrics/process_facts.hpp"
 #include "metrics/sample_buffer.hpp"
-#include "metrics/watchers.hpp"
 #include "net/timer.hpp"
 #include "time/clocks.hpp"
 

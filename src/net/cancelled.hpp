@@ -1,4 +1,4 @@
-// Whether the caller has given up what goes on here.
+// Whether the current coroutine was cancelled.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

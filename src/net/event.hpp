@@ -1,4 +1,4 @@
-// What coroutines wait for, until somebody on the loop sets it or the time is up.
+// An event that coroutines wait for with a timeout, as in asyncio and .NET.
 #pragma once
 
 #include "net/timer.hpp"

@@ -1,4 +1,4 @@
-// Whether this process is the one that something was made in, or the child of a fork() of it.
+// Detects a fork(): whether this process is the one that an object was made in, or its child.
 //
 // A child has the parent's memory, but none of its threads, and shares its sockets and its epoll
 // set. Whatever it did to them, it would do to the parent.

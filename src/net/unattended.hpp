@@ -1,4 +1,4 @@
-// The end of a coroutine that nobody awaits and everything depends on.
+// A completion token for background coroutines: what they throw ends the process.
 //
 // Boost's `detached` swallows what such a coroutine throws: leases would not be renewed any more,
 // and their holders never told. So it ends the process, whose leases then run out as they should.

@@ -1,4 +1,4 @@
-// How a call of the facade awaits work on the loop that may be going.
+// Lets a coroutine of the application await work on the loop, which may be ending.
 #pragma once
 
 #include "net/remote_operation.hpp"

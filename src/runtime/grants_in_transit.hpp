@@ -1,4 +1,4 @@
-// Leases between their grant and whoever asked for them.
+// Keeps leases between their grant and the coroutine that asked for them, which may have ended.
 #pragma once
 
 #include "net/own_process.hpp"

@@ -1,4 +1,4 @@
-// What passes between a run's grant and its beginning, at most.
+// The longest time between a run's grant and its beginning.
 #pragma once
 
 #include <pawl/types.hpp>

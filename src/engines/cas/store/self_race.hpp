@@ -1,4 +1,4 @@
-// Whether a medium keeps its word: eight writers race for one record, and one of them may win.
+// A self-test of a medium: eight writers race for one record, and exactly one of them must win.
 //
 // There are servers that take the condition of a write and do not look at it, or look at it and let
 // several through at once. A lease on them is held by two sooner or later, so they are refused.

@@ -1,4 +1,4 @@
-// The first word with a node: who is there, and what time it has.
+// The first request to a node: its identity, version and clock.
 //
 // Beside gRPC, etcd answers HTTP/1.1 on the same port: GET /version needs no login, and the Date of
 // the answer is the only clock that etcd shows. What is wrong with an address, a certificate or the

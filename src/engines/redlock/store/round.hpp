@@ -1,4 +1,4 @@
-// One question to several nodes, and whoever waits until enough of them have answered.
+// One request to several nodes, and the wait until enough of them have answered (scatter/gather).
 //
 // The wait ends when the answers so far are enough, not when the slowest has come; what comes later
 // is still handed over.

@@ -1,5 +1,5 @@
 // What is counted of real leases: `locks` on a store in memory that fails when told to.
-#include "metrics/watchers.hpp"
+#include "metrics/observers.hpp"
 
 #include "test_support/faults/world.hpp"
 #include "test_support/metrics/reading.hpp"

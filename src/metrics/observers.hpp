@@ -1,4 +1,4 @@
-// What hears of leases and runs, and counts.
+// Observers of leases and runs that count what they hear of.
 #pragma once
 
 #include "metrics/metrics_registry.hpp"

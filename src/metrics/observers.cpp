@@ -1,4 +1,4 @@
-#include "metrics/watchers.hpp"
+#include "metrics/observers.hpp"
 
 #include <string>
 #include <unordered_set>
