@@ -441,7 +441,7 @@ authorizer::~authorizer() = default;
 
 void authorizer::replace_users(std::vector<config::user_settings> users) {
     std::weak_ptr<state> weak{state_};
-    boost::asio::post(state_->loop().context(), [weak, users = std::move(users)]() mutable {
+    boost::asio::post(state_->loop().get_executor(), [weak, users = std::move(users)]() mutable {
         if (const auto me = weak.lock()) me->replace_users(std::move(users));
     });
 }

@@ -144,7 +144,7 @@ void verifier::begin(shared_check one) {
     }
     if (working_ || line_.empty()) return;
     working_ = true;
-    boost::asio::co_spawn(loop_.context(), work(shared_from_this()), net::unattended{});
+    boost::asio::co_spawn(loop_.get_executor(), work(shared_from_this()), net::unattended{});
 }
 
 awaitable<auth_result> verifier::answer_of(std::shared_ptr<verifier> me, shared_check one,

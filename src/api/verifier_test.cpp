@@ -72,7 +72,7 @@ awaitable<std::vector<auth_result>> ask_all(std::shared_ptr<verifier> whom,
     all->done = std::make_unique<boost::asio::steady_timer>(where->get_executor());
     all->done->expires_at(boost::asio::steady_timer::time_point::max());
     for (std::size_t i = 0; i < what->size(); ++i)
-        boost::asio::co_spawn(where->context(), ask_for(whom, (*what)[i], all, i),
+        boost::asio::co_spawn(where->get_executor(), ask_for(whom, (*what)[i], all, i),
                               net::unattended{});
     while (all->open > 0) {
         auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
@@ -117,7 +117,7 @@ awaitable<int> ask_twice_and_replace(std::shared_ptr<verifier> whom, credential 
         if (told->size() == 2) done->cancel();
     };
     for (int i = 0; i < 2; ++i)
-        boost::asio::co_spawn(where->context(), ask_once, net::unattended{});
+        boost::asio::co_spawn(where->get_executor(), ask_once, net::unattended{});
     while (told->size() < 2) {
         auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
         auto waiting = done->async_wait(token);

@@ -2,8 +2,20 @@
 
 namespace pawl::net {
 
-std::shared_ptr<attachment> attachments::attach(std::weak_ptr<attached> what) {
-    auto rope = std::make_shared<attachment>(where_);
+attachments& attachments::of(const boost::asio::any_io_executor& executor) {
+    return boost::asio::use_service<attachments>(boost::asio::query(
+        executor, boost::asio::execution::context_as<boost::asio::execution_context&>));
+}
+
+std::shared_ptr<attachment> attachments::own(const boost::asio::any_io_executor& where) {
+    const std::lock_guard lock{mutex_};
+    if (!own_) own_ = std::make_shared<attachment>(where);
+    return own_;
+}
+
+std::shared_ptr<attachment> attachments::attach(const boost::asio::any_io_executor& where,
+                                                std::weak_ptr<attached> what) {
+    auto rope = std::make_shared<attachment>(where);
     const std::lock_guard lock{mutex_};
     std::erase_if(ties_, [](const tie& old) { return old.what.expired(); });
     ties_.push_back({rope, std::move(what)});
@@ -11,12 +23,14 @@ std::shared_ptr<attachment> attachments::attach(std::weak_ptr<attached> what) {
 }
 
 void attachments::shutdown() {
-    own_->cut();
+    std::shared_ptr<attachment> own;
     std::vector<tie> ties;
     {
         const std::lock_guard lock{mutex_};
+        own = own_;
         ties.swap(ties_);
     }
+    if (own) own->cut();
     for (const auto& one : ties) {
         one.rope->cut();
         if (const auto object = one.what.lock()) object->loop_ends();

@@ -4,11 +4,13 @@
 // its loop ends. And an object destroyed on another thread must not touch a loop that is gone.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,24 +26,24 @@ public:
 // Thread-safe.
 class attachment {
 public:
-    explicit attachment(boost::asio::io_context& where) : where_{&where} {}
+    explicit attachment(boost::asio::any_io_executor where) : where_{std::move(where)} {}
 
     // Runs the handler on the loop; drops it when the loop has ended.
     template <class Handler>
     void post(Handler handler) {
         const std::lock_guard lock{mutex_};
-        if (where_ != nullptr) boost::asio::post(*where_, std::move(handler));
+        if (where_) boost::asio::post(*where_, std::move(handler));
     }
 
 private:
     friend class attachments;
     void cut() {
         const std::lock_guard lock{mutex_};
-        where_ = nullptr;
+        where_.reset();
     }
 
     std::mutex mutex_;
-    boost::asio::io_context* where_;  // under mutex_; null once the context shuts down
+    std::optional<boost::asio::any_io_executor> where_;  // under mutex_; empty after the end
 };
 
 // All attachments of one context: an Asio service, because those are told first when it ends.
@@ -50,15 +52,14 @@ public:
     using key_type = attachments;
     static inline boost::asio::execution_context::id id;
 
-    explicit attachments(boost::asio::execution_context& owner)
-        : service{owner},
-          where_{static_cast<boost::asio::io_context&>(owner)},
-          own_{std::make_shared<attachment>(where_)} {}
+    explicit attachments(boost::asio::execution_context& owner) : service{owner} {}
+    static attachments& of(const boost::asio::any_io_executor& executor);
 
     // Thread-safe.
-    std::shared_ptr<attachment> attach(std::weak_ptr<attached> what);
-    // For what keeps no handler of the loop's, and only wants to reach it. Thread-safe.
-    const std::shared_ptr<attachment>& own() const { return own_; }
+    std::shared_ptr<attachment> attach(const boost::asio::any_io_executor& where,
+                                       std::weak_ptr<attached> what);
+    // One for all that keep no handler of the loop's, and only want to reach it. Thread-safe.
+    std::shared_ptr<attachment> own(const boost::asio::any_io_executor& where);
 
 private:
     struct tie {
@@ -68,19 +69,19 @@ private:
 
     void shutdown() override;
 
-    boost::asio::io_context& where_;
-    const std::shared_ptr<attachment> own_;
     std::mutex mutex_;
-    std::vector<tie> ties_;  // under mutex_
+    // Under mutex_
+    std::shared_ptr<attachment> own_;
+    std::vector<tie> ties_;
 };
 
-inline std::shared_ptr<attachment> attach(boost::asio::io_context& where,
+inline std::shared_ptr<attachment> attach(const boost::asio::any_io_executor& where,
                                           std::weak_ptr<attached> what) {
-    return boost::asio::use_service<attachments>(where).attach(std::move(what));
+    return attachments::of(where).attach(where, std::move(what));
 }
 
-inline std::shared_ptr<attachment> attach(boost::asio::io_context& where) {
-    return boost::asio::use_service<attachments>(where).own();
+inline std::shared_ptr<attachment> attach(const boost::asio::any_io_executor& where) {
+    return attachments::of(where).own(where);
 }
 
 // Deletes on the loop, on whatever thread the last holder lets go; with the loop, where it has

@@ -14,7 +14,7 @@ public:
 TEST(Attachment, PostsToItsLoopWhileThatLives) {
     boost::asio::io_context context;
     const auto here = std::make_shared<tenant>();
-    const auto rope = attach(context, here);
+    const auto rope = attach(context.get_executor(), here);
     int ran = 0;
     rope->post([&] { ++ran; });
     context.run();
@@ -27,7 +27,7 @@ TEST(Attachment, TheEndOfTheLoopIsToldOnceAndPostsAreDroppedFromThenOn) {
     std::shared_ptr<attachment> rope;
     {
         boost::asio::io_context context;
-        rope = attach(context, here);
+        rope = attach(context.get_executor(), here);
     }
     EXPECT_EQ(here->ends, 1);
     rope->post([] { FAIL() << "the loop is gone"; });
@@ -37,7 +37,7 @@ TEST(Attachment, WhatIsGoneBeforeItsLoopIsNotTold) {
     boost::asio::io_context context;
     auto here = std::make_shared<tenant>();
     const std::weak_ptr<tenant> watch = here;
-    const auto rope = attach(context, here);
+    const auto rope = attach(context.get_executor(), here);
     here.reset();
     EXPECT_TRUE(watch.expired());
 }

@@ -19,7 +19,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 using generic = boost::asio::generic::stream_protocol;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, byte_stream::executor_type>;
+using resolver_type = boost::asio::ip::basic_resolver<tcp, loop::io_executor_type>;
 
 // As long as others wait before they try the next address as well (RFC 8305 has a quarter of a
 // second).
@@ -53,14 +53,13 @@ async<bool> byte_stream::try_connect(generic::endpoint where,
     auto late = std::make_shared<bool>(false);
     std::optional<callback_timer> alarm;
     if (timeout)
-        alarm.emplace(socket_.get_executor())
-            .call_after(*timeout, [this, attempt = std::weak_ptr{late}] {
-                const auto mine = attempt.lock();
-                if (!mine) return;
-                *mine = true;
-                boost::system::error_code ignored;
-                socket_.cancel(ignored);
-            });
+        alarm.emplace(executor_).call_after(*timeout, [this, attempt = std::weak_ptr{late}] {
+            const auto mine = attempt.lock();
+            if (!mine) return;
+            *mine = true;
+            boost::system::error_code ignored;
+            socket_.cancel(ignored);
+        });
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
     co_await socket_.async_connect(where, token);
     const bool was_late = *late;

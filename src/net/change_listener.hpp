@@ -48,7 +48,9 @@ protected:
     explicit change_listener(loop& where)
         : executor_{where.get_executor()}, random_{where.clocks().seed()} {}
     // By whoever makes one, once it is shared.
-    void attach_to(loop& where) { attachment_ = net::attach(where.context(), weak_from_this()); }
+    void attach_to(loop& where) {
+        attachment_ = net::attach(where.get_executor(), weak_from_this());
+    }
 
     // Connects; whoever waits already is confirmed soon after, or later.
     virtual async<void> open() = 0;

@@ -87,7 +87,7 @@ struct ChangeListener : testing::Test {
     }
     std::shared_ptr<told> spawn(std::string name) {
         auto into = std::make_shared<told>();
-        boost::asio::co_spawn(where.context(), wait(on, std::move(name), into),
+        boost::asio::co_spawn(where.get_executor(), wait(on, std::move(name), into),
                               boost::asio::detached);
         where.turn();
         return into;

@@ -6,10 +6,15 @@
 // would pay two thread switches for each request if it waited for that thread; so while it waits,
 // it drives the loop itself, and runs the blocking work that it asked for (SQLite's) itself as
 // well.
+//
+// Or the loop is a guest in an io_context of the application's, which the application runs: then
+// there is no thread of the loop's own, and nobody else drives it.
 #pragma once
 
 #include "base/identity.hpp"
+#include "net/attachment.hpp"
 #include "net/blocking_pool.hpp"
+#include "net/guest.hpp"
 #include "net/own_process.hpp"
 #include "net/timer.hpp"
 
@@ -49,13 +54,37 @@ public:
     // Driven by threads as any other, while `clock` says what time it is: whoever turns that calls
     // clocks().fire() on the loop. Null: the system's clocks.
     explicit loop(const turned_by& who);
+    // A guest of `host`, which outlives it or ends it. It is ended by leave().
+    static std::shared_ptr<loop> guest_of(boost::asio::io_context& host);
     ~loop();
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
-    using executor_type = boost::asio::io_context::executor_type;
-    executor_type get_executor() noexcept { return context_.get_executor(); }
-    boost::asio::io_context& context() noexcept { return context_; }
+    using executor_type = loop_executor;
+    // Of the context that its sockets are in.
+    using io_executor_type = boost::asio::io_context::executor_type;
+    // Thread-safe.
+    executor_type get_executor() const;
+    // Of its timers, attachments and coroutines.
+    boost::asio::execution_context& context() noexcept {
+        return guest_ ? static_cast<boost::asio::execution_context&>(*guest_) : context_;
+    }
+
+    // Whether it is run by whoever runs `other`, who cannot wait for it.
+    bool runs_in(const boost::asio::execution_context& other) const noexcept {
+        return &other == &context_ || &other == guest_.get();
+    }
+    // A guest has a host, which runs it and goes on without it.
+    bool is_guest() const noexcept { return guest_ != nullptr; }
+    // The end of a guest: what waits on it ends, as if its context were destroyed; what it still
+    // has in the host's reactor ends with that one's next turns, and the loop after that. Callers
+    // that block get errc::closed. On the host's thread, or when the host's context ends.
+    static void leave(std::shared_ptr<loop> self);
+    // The end of what a guest does, without the end of the guest.
+    void context_ends() noexcept;
+    bool has_ended() const noexcept {
+        return guest_ && (!life_ || life_->ended.load(std::memory_order_acquire));
+    }
 
     // Above the engines, nobody reads another clock. On the loop only.
     instant now() const { return clocks_.now(); }
@@ -82,7 +111,7 @@ public:
         std::optional<T> value;
         loop_driver me;
         enter(me);
-        boost::asio::co_spawn(context_, store_into(std::move(work), value),
+        boost::asio::co_spawn(get_executor(), store_into(std::move(work), value),
                               [&](const std::exception_ptr& raised) { finish(me, raised); });
         drive_until_done(me);
         if (me.error) std::rethrow_exception(me.error);
@@ -113,7 +142,7 @@ public:
             auto resume = std::make_shared<decltype(handler)>(std::move(handler));
             submit([this, state, resume] {
                 state->value.emplace(state->job());
-                boost::asio::post(context_, [resume] { std::move (*resume)(); });
+                boost::asio::post(get_executor(), [resume] { std::move (*resume)(); });
             });
         };
         co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
@@ -154,6 +183,7 @@ private:
         value.emplace(co_await std::move(work));
     }
 
+    explicit loop(boost::asio::io_context& host);
     void submit(blocking_job job);
     void enter(loop_driver& me);
     void finish(loop_driver& who, std::exception_ptr error);
@@ -171,9 +201,14 @@ private:
     // Before the context: what ends with that may hand over jobs, which are destroyed then. Its
     // threads start with the first job.
     blocking_pool pool_{2};
-    boost::asio::io_context context_{1};
+    std::optional<boost::asio::io_context> own_context_;
+    boost::asio::io_context& context_;
+    // Null where it is no guest.
+    std::unique_ptr<guest_context> guest_;
+    std::shared_ptr<guest_life> life_;
     timers& clocks_;
-    boost::asio::executor_work_guard<executor_type> keep_open_;
+    // So that whoever runs the context does not run out of work.
+    std::optional<boost::asio::executor_work_guard<io_executor_type>> keep_open_;
     std::mutex mutex_;
     std::condition_variable own_turn_;
     // Under mutex_

@@ -98,7 +98,7 @@ private:
         --under_way_;
         if (asked->abandoned) return;
         auto answer = std::make_shared<Given>(std::move(given));
-        boost::asio::post(where.context(), [asked, answer, fault = std::move(fault), &where] {
+        boost::asio::post(where.get_executor(), [asked, answer, fault = std::move(fault), &where] {
             if (asked->abandoned) return where.hand_to_pool([answer] {});
             asked->given = std::move(*answer);
             asked->fault = fault;

@@ -220,8 +220,9 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
         bool may_wait;
         ~departure() { op.left(may_wait); }
     };
-    // A coroutine of the loop itself is destroyed with it, when nothing there ends any more.
-    const departure at_the_end{*op, &callers != &where.context()};
+    // Coroutines of the context that runs the loop are destroyed with it, when nothing there ends
+    // any more.
+    const departure at_the_end{*op, !where.runs_in(callers)};
     auto start = [&](auto handler) {
         // On the stack: where several threads run the caller's executor, the coroutine may go on,
         // and be gone, before start() has returned.

@@ -6,6 +6,7 @@
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -79,12 +80,14 @@ void timers::shutdown() {
     }
     waiting_.clear();
     alarm_.reset();
+    listener_ = {};
 }
 
 timers::due timers::add(timer& who, instant at) {
     const due when{at, ++order_};
     waiting_.emplace(when, &who);
-    arm(who.executor_);
+    listener_ = who.executor_;
+    arm();
     return when;
 }
 
@@ -93,9 +96,9 @@ void timers::remove(const due& when) {
     if (waiting_.empty() && listening_) alarm_->cancel();
 }
 
-void timers::arm(const boost::asio::any_io_executor& executor) {
+void timers::arm() {
     if (simulated_ != nullptr) return;
-    if (!alarm_) alarm_.emplace(executor, fresh_alarm());
+    if (!alarm_) alarm_.emplace(host_.value_or(listener_), fresh_alarm());
     // A time that has been set too early costs one look, and setting it costs a system call.
     const auto first = next();
     if (first < armed_) {
@@ -108,19 +111,21 @@ void timers::arm(const boost::asio::any_io_executor& executor) {
 void timers::listen() {
     if (listening_ || waiting_.empty()) return;
     listening_ = true;
-    alarm_->async_wait(
-        boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
-            listening_ = false;
-            if (closed_) return;
-            if (!error) {
-                std::uint64_t expirations = 0;
-                [[maybe_unused]] const auto got =
-                    ::read(alarm_->native_handle(), &expirations, sizeof expirations);
-                armed_ = instant::max();
-                fire();
-            }
-            if (!waiting_.empty()) arm(alarm_->get_executor());
-        });
+    // Where the context ends and its alarm's does not, the executor calls this no more.
+    auto heard = [this](boost::system::error_code error) {
+        listening_ = false;
+        if (closed_) return;
+        if (!error) {
+            std::uint64_t expirations = 0;
+            [[maybe_unused]] const auto got =
+                ::read(alarm_->native_handle(), &expirations, sizeof expirations);
+            armed_ = instant::max();
+            fire();
+        }
+        if (!waiting_.empty()) arm();
+    };
+    alarm_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       boost::asio::bind_executor(listener_, heard));
 }
 
 timer::~timer() { end(false); }

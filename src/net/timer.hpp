@@ -64,6 +64,9 @@ public:
     // From now on `node` says what time it is, and calls fire(). Before the first
     // timer is set; nullptr is not allowed.
     void simulate(simulated_node* node);
+    // The context in which it sleeps, where that of its timers has no reactor. Before the first
+    // timer is set.
+    void sleep_in(const boost::asio::any_io_executor& host) { host_ = host; }
     // When the first of them is due; instant::max() for never.
     instant next() const;
     // Ends the waits that are due, in the order of their times, and of their beginnings.
@@ -79,7 +82,7 @@ private:
     void shutdown() override;
     due add(timer& who, instant at);
     void remove(const due& when);
-    void arm(const boost::asio::any_io_executor& executor);
+    void arm();
     void listen();
 
     simulated_node* simulated_ = nullptr;
@@ -87,7 +90,9 @@ private:
     std::uint64_t order_ = 0;
     bool closed_ = false;
     // Where time is real
+    std::optional<boost::asio::any_io_executor> host_;
     std::optional<boost::asio::posix::stream_descriptor> alarm_;
+    boost::asio::any_io_executor listener_;  // on which it is heard
     instant armed_ = instant::max();
     bool listening_ = false;
 };

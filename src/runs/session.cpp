@@ -28,7 +28,7 @@ run_session::self_ptr run_session::make(net::loop& loop, settings how) {
     const auto limit = how.output_limit;
     auto room = std::move(how.room);
     self_ptr made{new run_session{loop, std::move(how)},
-                  net::deleted_on_loop{net::attach(loop.context())}};
+                  net::deleted_on_loop{net::attach(loop.get_executor())}};
     run_recorder::listener hearing;
     hearing.on_renewal_failures = made->listener_.on_renewal_failures;
     hearing.on_stale = [weak = made->weak_from_this()] {

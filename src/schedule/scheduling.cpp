@@ -62,7 +62,7 @@ scheduler_options with_defaults(scheduler_options options) {
 
 std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_options options) {
     auto made = std::make_shared<scheduling>(home, std::move(options));
-    made->bell_ = net::attach(home.loop().context(), made);
+    made->bell_ = net::attach(home.loop().get_executor(), made);
     made->around_ = std::make_shared<const function_context>(
         function_context{home.loop(), home.home(), made->bell_,
                          std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});

@@ -41,12 +41,16 @@ protected:
     }
 
     client open() const { return open(settings_); }
-    client open(const store_settings& settings) const {
-        return client{
-            [&](net::loop& where) { return Engine::open_at(where, engine_->address(), settings); }};
-    }
+    client open(const store_settings& settings) const { return client{opener(settings)}; }
+    store_opener opener() const { return opener(settings_); }
 
 private:
+    static store_opener opener(const store_settings& settings) {
+        return [settings](net::loop& where) {
+            return Engine::open_at(where, engine_->address(), settings);
+        };
+    }
+
     static inline std::unique_ptr<Engine> engine_;
     static inline const bool known_to_children_ =
         register_opener(std::string{Engine::name()}, &Engine::open_at);

@@ -6,6 +6,7 @@
 #include "test_support/conformance/fence_laws.hpp"
 #include "test_support/conformance/force_release_laws.hpp"
 #include "test_support/conformance/grant_laws.hpp"
+#include "test_support/conformance/guest_laws.hpp"
 #include "test_support/conformance/list_laws.hpp"
 #include "test_support/conformance/occurrence_laws.hpp"
 #include "test_support/conformance/quarantine_laws.hpp"
@@ -66,6 +67,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AFenceThatRejectsOlderTokensLetsItsHolderWriteManyTimes,
     AFenceThatRejectsNotNewerTokensLetsOneEffectThrough,
     FencesAreSeparateFromLeasesAndFromOtherNamespaces, LargeTokensAreComparedExactly,
+    AGuestThatLeavesLeavesNothingBehind, AGuestThatLeavesInTheMiddleLeavesNothingBehind,
     AFenceRejectsATokenThatTheStoreCannotHaveIssued, EachTokenPassesOnceHoweverManyRaceForIt,
     HoldersThatReleaseNeverOverlap, HoldersThatNeverReleaseNeverHaveValidLeasesAtOnce,
     AfterALossOfDataNothingIsGrantedWithinTheQuarantine, ARestartWithItsDataIsNotQuarantined,

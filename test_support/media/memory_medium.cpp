@@ -170,7 +170,7 @@ namespace {
 class memory_medium : public cas::medium {
 public:
     memory_medium(net::loop& where, std::shared_ptr<record_table> on)
-        : where_{where}, bell_{net::attach(where.context())}, on_{std::move(on)} {}
+        : where_{where}, bell_{net::attach(where.get_executor())}, on_{std::move(on)} {}
 
     cas::medium_traits traits() const noexcept override { return on_->traits; }
     std::string place() const override { return "memory"; }

@@ -193,7 +193,7 @@ void node::start() {
 
 void node::spawn(boost::asio::awaitable<void> work) {
     busy_ = true;
-    boost::asio::co_spawn(process_->loop.context(), std::move(work),
+    boost::asio::co_spawn(process_->loop.get_executor(), std::move(work),
                           [](const std::exception_ptr& raised) {
                               if (raised) std::rethrow_exception(raised);
                           });
@@ -206,7 +206,7 @@ void node::tell(std::uint64_t life, std::function<void()> what) {
         return;
     }
     busy_ = true;
-    boost::asio::post(process_->loop.context(), std::move(what));
+    boost::asio::post(process_->loop.get_executor(), std::move(what));
 }
 
 void node::after(nanos delay, std::function<void()> what) {

@@ -305,10 +305,10 @@ std::string_view https_response::field(std::string_view name) const noexcept {
 }
 
 std::shared_ptr<https_pool> https_pool::make(loop& where, https_settings settings) {
-    auto own = attach(where.context());
+    auto own = attach(where.get_executor());
     std::shared_ptr<kept_connections> made{new kept_connections{where, std::move(settings)},
                                            deleted_on_loop{std::move(own)}};
-    attach(where.context(), made);
+    attach(where.get_executor(), made);
     return made;
 }
 

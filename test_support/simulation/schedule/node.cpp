@@ -127,7 +127,7 @@ void node::cut(nanos how_long, direction which, far_end what) {
 }
 
 void node::tell(std::uint64_t life, std::function<void()> what) {
-    if (lives(life)) boost::asio::post(process_->loop.context(), std::move(what));
+    if (lives(life)) boost::asio::post(process_->loop.get_executor(), std::move(what));
 }
 
 void node::on_lost_connection(side which, std::weak_ptr<std::function<void()>> who) {
@@ -265,7 +265,7 @@ void node::start() {
     mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
     mine.dispatcher->replace_jobs(jobs());
     boost::asio::co_spawn(
-        mine.loop.context(),
+        mine.loop.get_executor(),
         schedule::dispatcher::run(mine.dispatcher, mine.stop.get_token(), shutdown_grace),
         [this, life = life_](const std::exception_ptr& raised) {
             if (raised) std::rethrow_exception(raised);

@@ -104,7 +104,7 @@ public:
     template <class T>
     result<T> serve(async<T> work) {
         std::optional<result<T>> answer;
-        boost::asio::co_spawn(loop_.context(), std::move(work),
+        boost::asio::co_spawn(loop_.get_executor(), std::move(work),
                               [&answer](const std::exception_ptr& raised, result<T> got) {
                                   if (raised) std::rethrow_exception(raised);
                                   answer.emplace(std::move(got));
@@ -116,7 +116,7 @@ public:
     // The same for one that goes on until something happens: `then` is called with its end.
     template <class Then>
     void serve_long(async<void> work, Then then) {
-        boost::asio::co_spawn(loop_.context(), std::move(work),
+        boost::asio::co_spawn(loop_.get_executor(), std::move(work),
                               [then](const std::exception_ptr&, const result<void>&) { then(); });
         turn_server();
     }

@@ -191,7 +191,7 @@ private:
 std::shared_ptr<client> client::make(net::loop& where,
                                      std::shared_ptr<const etcd_settings> settings) {
     auto made = std::make_shared<client>(where, std::move(settings));
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

@@ -95,7 +95,7 @@ async<std::vector<std::string>> resolve(net::loop::executor_type executor, std::
     using boost::asio::ip::tcp;
     boost::system::error_code error;
     if (boost::asio::ip::make_address(host, error); !error) co_return std::vector{std::move(host)};
-    boost::asio::ip::basic_resolver<tcp, net::loop::executor_type> resolver{executor};
+    boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type> resolver{executor};
     error = {};
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
     const auto found = co_await resolver.async_resolve(host, "", token);

@@ -22,7 +22,7 @@ public:
     static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings,
                                               std::shared_ptr<data_set> data) {
         auto made = std::make_shared<memory_store>(std::move(settings), std::move(data));
-        made->bell_ = net::attach(where.context(), made);
+        made->bell_ = net::attach(where.get_executor(), made);
         return made;
     }
 

@@ -199,7 +199,7 @@ struct client::job {
 client::client(net::loop& where, client_settings settings)
     : settings_{std::move(settings)},
       connections_{std::make_shared<connections>(settings_)},
-      bell_{net::attach(where.context())},
+      bell_{net::attach(where.get_executor())},
       threads_{std::make_shared<net::blocking_pool>(connections_max)} {}
 
 // Waits for what is being asked, which the library bounds.

@@ -500,6 +500,12 @@ void link::abort() {
     socket_.cancel(ignored);
 }
 
+// What waits for it is destroyed with its link.
+void link::context_ends() noexcept {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+}
+
 void link::close() noexcept {
     boost::system::error_code ignored;
     socket_.close(ignored);

@@ -64,11 +64,12 @@ struct reply {
 };
 
 // Used on its loop only, by one coroutine at a time, but for abort().
-class link {
+class link final : private net::io_object {
 public:
     using executor_type = net::loop::executor_type;
 
-    explicit link(net::loop& where) : loop_{where}, socket_{where.get_executor()} {}
+    explicit link(net::loop& where)
+        : net::io_object{where.get_executor()}, loop_{where}, socket_{where.get_executor()} {}
     ~link() { close(); }
     link(const link&) = delete;
     link& operator=(const link&) = delete;
@@ -106,6 +107,7 @@ public:
     instant used{};  // when it last had an answer
 
 private:
+    void context_ends() noexcept override;
     enum class step { none, connect, send, read, next, store, prepare, execute };
 
     int begin(step what);
@@ -125,7 +127,7 @@ private:
     server_error fault() const;
 
     net::loop& loop_;
-    boost::asio::posix::basic_stream_descriptor<executor_type> socket_;
+    boost::asio::posix::basic_stream_descriptor<net::loop::io_executor_type> socket_;
     st_mysql* handle_ = nullptr;
     int descriptor_ = -1;  // the library's own; ours is a duplicate, whose end we decide
     step suspended_ = step::none;

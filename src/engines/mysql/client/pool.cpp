@@ -34,7 +34,7 @@ failure unsent(const failure& why) { return {errc::unreachable, why.detail, why.
 std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_settings> settings,
                                  const table_plan& tables) {
     auto made = std::make_shared<pool>(where, std::move(settings), tables);
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

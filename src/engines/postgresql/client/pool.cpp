@@ -35,7 +35,7 @@ std::shared_ptr<pool> pool::make(net::loop& where,
                                  std::shared_ptr<const postgresql_settings> settings,
                                  const layout_plan& plan, pool_bounds bounds) {
     auto made = std::make_shared<pool>(where, std::move(settings), plan, bounds);
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

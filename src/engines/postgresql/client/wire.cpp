@@ -18,7 +18,7 @@ namespace {
 
 using boost::asio::awaitable;
 using boost::asio::ip::tcp;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, wire::executor_type>;
+using resolver_type = boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type>;
 
 // How many addresses of one name are tried at most in one attempt to connect.
 constexpr std::size_t addresses_max = 8;
@@ -242,7 +242,7 @@ awaitable<bool> wire::wait(std::shared_ptr<wire> self, descriptor_type::wait_typ
     boost::system::error_code error;
     self->socket_.assign(socket, error);
     if (error) co_return false;
-    net::callback_timer expiry{self->socket_.get_executor()};
+    net::callback_timer expiry{self->loop_.get_executor()};
     struct outcome {
         bool late = false;
         bool over = false;

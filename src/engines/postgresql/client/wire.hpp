@@ -33,12 +33,14 @@ struct reply {
 };
 
 // Used on its loop only. close() ends every wait soon; whoever waits keeps the wire alive.
-class wire : public std::enable_shared_from_this<wire> {
+class wire final : public std::enable_shared_from_this<wire>, private net::io_object {
 public:
     using executor_type = net::loop::executor_type;
-    using descriptor_type = boost::asio::posix::basic_stream_descriptor<executor_type>;
+    using descriptor_type =
+        boost::asio::posix::basic_stream_descriptor<net::loop::io_executor_type>;
 
-    explicit wire(net::loop& where) : loop_{where}, socket_{where.get_executor()} {}
+    explicit wire(net::loop& where)
+        : net::io_object{where.get_executor()}, loop_{where}, socket_{where.get_executor()} {}
     ~wire() { close(); }
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
@@ -87,6 +89,7 @@ public:
     void close() noexcept;
 
 private:
+    void context_ends() noexcept override { close(); }
     static async<std::vector<server_address>> resolve(std::shared_ptr<wire> self,
                                                       server_address server);
     static async<void> dial(std::shared_ptr<wire> self,

@@ -24,7 +24,7 @@ bool is_number(const reply& value, std::int64_t below) {
 std::shared_ptr<cluster_map> cluster_map::make(net::loop& where,
                                                std::shared_ptr<const redis_settings> settings) {
     auto made = std::make_shared<cluster_map>(where, std::move(settings));
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

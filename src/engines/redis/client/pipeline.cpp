@@ -25,7 +25,7 @@ std::shared_ptr<pipeline> pipeline::make(net::loop& where,
                                          std::shared_ptr<locator> whereabouts) {
     auto made =
         std::make_shared<pipeline>(where, std::move(settings), bounds, std::move(whereabouts));
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

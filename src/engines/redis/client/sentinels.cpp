@@ -48,7 +48,7 @@ std::shared_ptr<const redis_settings> settings_for(const redis_settings& base,
 std::shared_ptr<sentinels> sentinels::make(net::loop& where,
                                            std::shared_ptr<const redis_settings> settings) {
     auto made = std::make_shared<sentinels>(where, std::move(settings));
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

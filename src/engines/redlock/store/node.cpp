@@ -23,7 +23,7 @@ constexpr std::size_t refusals_max = 16;
 std::shared_ptr<node> node::make(net::loop& where,
                                  std::shared_ptr<const redis::redis_settings> settings) {
     auto made = std::make_shared<node>(where, std::move(settings));
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

@@ -190,9 +190,11 @@ awaitable<void> sqlite_store::forget(std::shared_ptr<sqlite_store> self, std::st
 awaitable<void> sqlite_store::listen(std::shared_ptr<sqlite_store> self) {
     if (self->listening_ != nullptr) co_return;
     auto touched = self->wake_.listen(self->loop_.get_executor());
-    struct announced {
-        sqlite_store& store;
+    struct announced final : net::io_object {
+        explicit announced(sqlite_store& of) : io_object{of.loop_.get_executor()}, store{of} {}
         ~announced() { store.listening_ = nullptr; }
+        void context_ends() noexcept override { store.listening_->cancel(); }
+        sqlite_store& store;
     };
     self->listening_ = &touched;
     const announced until_the_end{*self};

@@ -12,7 +12,7 @@ namespace pawl::zookeeper {
 namespace {
 
 using boost::asio::ip::tcp;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, net::loop::executor_type>;
+using resolver_type = boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type>;
 
 bool is_address(const server& one) {
     boost::system::error_code error;

@@ -55,7 +55,7 @@ std::shared_ptr<session> session::make(net::loop& where,
                                        std::shared_ptr<const zookeeper_settings> settings,
                                        millis timeout) {
     auto made = std::make_shared<session>(where, std::move(settings), timeout);
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 

@@ -17,10 +17,10 @@
 namespace pawl::zookeeper {
 
 // Used on its loop only.
-class socket_watch {
+class socket_watch final : private net::io_object {
 public:
     explicit socket_watch(const net::loop::executor_type& executor)
-        : reads_{executor}, writes_{executor} {}
+        : net::io_object{executor}, reads_{executor}, writes_{executor} {}
 
     // False when the system is out of descriptors.
     bool follow(int socket) {
@@ -59,7 +59,9 @@ public:
     }
 
 private:
-    using descriptor_type = boost::asio::posix::basic_stream_descriptor<net::loop::executor_type>;
+    void context_ends() noexcept override { leave(); }
+    using descriptor_type =
+        boost::asio::posix::basic_stream_descriptor<net::loop::io_executor_type>;
 
     bool copy_into(descriptor_type& into) const {
         const int copy = fcntl(socket_, F_DUPFD_CLOEXEC, 0);

@@ -17,7 +17,7 @@ constexpr millis removal_pause{100};
 
 std::shared_ptr<expiry_schedule> expiry_schedule::make(net::loop& where, millis expiry) {
     auto made = std::make_shared<expiry_schedule>(where, expiry);
-    made->attachment_ = net::attach(where.context(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 
