@@ -68,6 +68,20 @@ struct open_options {
     // Connections of the application's own, for the store and for the journal. Default: none, pawl
     // connects by what the URL says.
     connection_factories connections{};
+
+    // The executor of your own boost::asio::io_context, in which pawl works then. It starts no
+    // thread of its own but for what blocks by nature: SQLite's file, bodies, and functions in
+    // `connections`. Default: empty, a thread of pawl's.
+    //
+    // One thread at a time may run that context. Pawl's own loop is that thread: observers, stop
+    // callbacks and deadline watches are called on it, and calls that block throw std::logic_error
+    // there. They wait for it on any other thread. No lease is renewed while the context does not
+    // run. run() does not return while the `locks` is open. The destructor waits for nothing: await
+    // locks::async_close() for an end in order. A context that ends first closes the `locks`. In
+    // the child of a fork() neither may be used; notify_fork() throws std::logic_error before it.
+    //
+    // An executor of another kind, such as a strand or a thread_pool's, is an option_error.
+    boost::asio::any_io_executor executor{};
 };
 
 // Leases at one store. One object serves a whole process. It keeps one connection and renews all
@@ -109,8 +123,14 @@ public:
     // Leases that are still held are lost (loss_reason::closed): their stop tokens fire, and their
     // keys become free when the TTL has passed. Waits up to 200 ms for releases that have begun,
     // and for the store's answer to a call that blocks in another thread.
-    // REQUIRES: not on pawl's own loop.
+    // With open_options::executor it waits for nothing, and all that follows in its context.
+    // REQUIRES: not on pawl's own loop, unless open_options::executor has it.
     ~locks();
+
+    // Ends all as the destructor does, without blocking a thread. The object can only be destroyed
+    // or assigned to, from the call on. Throws std::logic_error on a moved-from object.
+    [[nodiscard]] boost::asio::awaitable<void> async_close();
+
     locks(locks&&) noexcept;
     // Ends what this object had, as the destructor does, and blocks as long.
     locks& operator=(locks&& other) noexcept;
@@ -215,12 +235,17 @@ public:
     // is 1 to 1000.
     [[nodiscard]] page list(std::string_view prefix = {}, std::string_view after = {},
                             std::size_t limit = 100);
+    [[nodiscard]] boost::asio::awaitable<page> async_list(std::string_view prefix = {},
+                                                          std::string_view after = {},
+                                                          std::size_t limit = 100);
 
     // Takes the key from exactly the token `shown`. The key stays in cooldown for `delay`, at most
     // for what was left of the lease. So the holder can stop before the next one starts.
     // A delay of 0 with record::last_token ends a cooldown. False: the key is not held under this
     // token, as it never is under 0, and nothing changed. Throws option_error for a negative delay.
     bool force_release(std::string_view key, fence_token shown, millis delay);
+    [[nodiscard]] boost::asio::awaitable<bool> async_force_release(std::string_view key,
+                                                                   fence_token shown, millis delay);
 
     // The guard of a resource that has no place for a token: see <pawl/fence.hpp>. The store
     // remembers the highest token that it accepted for `resource`, a name with the bounds of a key.
@@ -237,6 +262,8 @@ public:
     // another node can have the key and its occurrence. A program that ends right after such a
     // failure calls this first, with the TTL of the claim. Less than 0 counts as 0.
     bool drain(millis longest, std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<bool> async_drain(millis longest,
+                                                           std::stop_token stop = {});
 
     // The journal that records runs; null where there is none. Its verbs, in
     // <pawl/spi/journal.hpp>, are awaited on get_executor(). Throws store_error if it cannot be
@@ -245,6 +272,7 @@ public:
 
     // What the store says about its own health, as `pawl doctor` shows it.
     [[nodiscard]] examination examine();
+    [[nodiscard]] boost::asio::awaitable<examination> async_examine();
 
     // open_options::owner, or the name that was made in its place. Does not block.
     [[nodiscard]] const std::string& owner() const;
@@ -360,6 +388,24 @@ public:
     template <completion_token<std::optional<record>> Token>
     [[nodiscard]] auto async_inspect(std::string_view key, Token&& token) {
         return detail::complete(async_inspect(key), std::forward<Token>(token));
+    }
+    template <completion_token<page> Token>
+    [[nodiscard]] auto async_list(std::string_view prefix, std::string_view after,
+                                  std::size_t limit, Token&& token) {
+        return detail::complete(async_list(prefix, after, limit), std::forward<Token>(token));
+    }
+    template <completion_token<bool> Token>
+    [[nodiscard]] auto async_force_release(std::string_view key, fence_token shown, millis delay,
+                                           Token&& token) {
+        return detail::complete(async_force_release(key, shown, delay), std::forward<Token>(token));
+    }
+    template <completion_token<bool> Token>
+    [[nodiscard]] auto async_drain(millis longest, std::stop_token stop, Token&& token) {
+        return detail::complete(async_drain(longest, std::move(stop)), std::forward<Token>(token));
+    }
+    template <completion_token<examination> Token>
+    [[nodiscard]] auto async_examine(Token&& token) {
+        return detail::complete(async_examine(), std::forward<Token>(token));
     }
     template <completion_token<fence_result> Token>
     [[nodiscard]] auto async_check_fence(std::string_view resource, fence_token token,

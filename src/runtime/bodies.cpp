@@ -2,16 +2,23 @@
 
 #include "net/timer.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace pawl::runtime {
 namespace {
@@ -29,6 +36,56 @@ struct joined_thread {
     }
     joined_thread(const joined_thread&) = delete;
     joined_thread& operator=(const joined_thread&) = delete;
+};
+
+// The threads for which one context's coroutines wait. A context that ends first tells them to stop
+// and waits for them: what they have to say would find it gone.
+class own_threads final : public boost::asio::execution_context::service {
+public:
+    using key_type = own_threads;
+    inline static boost::asio::execution_context::id id;
+
+    explicit own_threads(boost::asio::execution_context& owner) : service{owner} {}
+    static own_threads& of(const boost::asio::any_io_executor& executor) {
+        return boost::asio::use_service<own_threads>(boost::asio::query(
+            executor, boost::asio::execution::context_as<boost::asio::execution_context&>));
+    }
+
+    void began(const std::stop_source& abandoned) {
+        const std::lock_guard lock{mutex_};
+        running_.push_back(abandoned);
+    }
+    // The last that a thread says. What it goes on with is destroyed elsewhere.
+    void ended(const std::stop_source& abandoned, std::function<void()> go_on) {
+        const std::lock_guard lock{mutex_};
+        if (closed_)
+            left_.push_back(std::move(go_on));
+        else
+            go_on();
+        running_.erase(std::find(running_.begin(), running_.end(), abandoned));
+        changed_.notify_all();
+    }
+
+private:
+    void shutdown() override {
+        std::vector<std::function<void()>> left;
+        std::unique_lock lock{mutex_};
+        closed_ = true;
+        const auto told = running_;
+        lock.unlock();
+        for (auto one : told) one.request_stop();
+        lock.lock();
+        changed_.wait(lock, [this] { return running_.empty(); });
+        left.swap(left_);
+        lock.unlock();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    // Under mutex_
+    bool closed_ = false;
+    std::vector<std::stop_source> running_;
+    std::vector<std::function<void()>> left_;
 };
 
 // Whoever has been told to stop once is not told otherwise by a renewal.
@@ -57,20 +114,24 @@ boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {
     joined_thread own{std::move(abandoned)};
     std::exception_ptr refused;
+    auto& all = own_threads::of(co_await boost::asio::this_coro::executor);
     auto start = [&](auto handler) {
         // A handler is move-only, and a thread's function is copied here and there.
         auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-        const auto go_on = [resume, executor = boost::asio::get_associated_executor(*resume)] {
-            boost::asio::post(executor, [resume] { std::move (*resume)(); });
-        };
+        std::function<void()> go_on =
+            [resume, executor = boost::asio::get_associated_executor(*resume)]() mutable {
+                boost::asio::post(executor,
+                                  [last = std::exchange(resume, nullptr)] { std::move (*last)(); });
+            };
+        all.began(own.abandoned);
         try {
-            own.worker = std::thread{[&work, go_on] {
+            own.worker = std::thread{[&work, &all, abandoned = own.abandoned, go_on]() mutable {
                 work();
-                go_on();
+                all.ended(abandoned, std::exchange(go_on, nullptr));
             }};
         } catch (const std::system_error&) {
             refused = std::current_exception();
-            go_on();
+            all.ended(own.abandoned, std::move(go_on));
         }
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(

@@ -67,6 +67,10 @@ TEST(Completion, EachCallGivesAFuture) {
     const auto checked =
         b.async_check_fence("r", mine->token(), fence_rule::reject_older, use_future).get();
     EXPECT_TRUE(checked.accepted);
+    EXPECT_EQ(b.async_list("", "", 10, use_future).get().records.size(), 1u);
+    EXPECT_FALSE(b.async_force_release("k", fence_token{1}, 0ms, use_future).get());
+    EXPECT_TRUE(b.async_drain(10s, {}, use_future).get());
+    EXPECT_TRUE(b.async_examine(use_future).get().findings.empty());
     EXPECT_EQ(mine->async_release(use_future).get(), release_outcome::released);
     EXPECT_EQ(a.async_try_acquire_slot("s", 2, plain, use_future).get().value().count(), 2u);
     const auto place = a.async_acquire_slot("s", 2, plain, 10s, use_future).get();
@@ -76,6 +80,21 @@ TEST(Completion, EachCallGivesAFuture) {
     EXPECT_TRUE(all);
     const job work{.name = "j", .lease = plain, .body = [](const run&) {}};
     EXPECT_EQ(a.async_run(work, {}, use_future).get(), run_outcome::ran);
+}
+
+// What is wrong is thrown where the call is awaited, and not where it is made.
+TEST(Completion, AMistakeComesWithTheAnswer) {
+    journal_world one;
+    auto a = one.open();
+    auto no_key = a.async_inspect("", use_future);
+    auto no_page = a.async_list("", "", 0, use_future);
+    auto no_delay = a.async_force_release("k", fence_token{1}, -1ms, use_future);
+    auto no_resource =
+        a.async_check_fence("", fence_token{1}, fence_rule::reject_older, use_future);
+    EXPECT_THROW(no_key.get(), option_error);
+    EXPECT_THROW(no_page.get(), option_error);
+    EXPECT_THROW(no_delay.get(), option_error);
+    EXPECT_THROW(static_cast<void>(no_resource.get()), option_error);
 }
 
 TEST(Completion, ACallbackRunsOnItsExecutor) {

@@ -6,6 +6,9 @@
 #include "net/remote_operation.hpp"
 #include "time/clocks.hpp"
 
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -28,6 +31,16 @@ std::string default_owner() {
     return base::owner_name(host_name(), getpid(), start, base::fresh_id().substr(0, 8));
 }
 
+std::shared_ptr<net::loop> loop_for(const open_options& options, net::simulated_node* clock) {
+    if (!options.executor) return std::make_shared<net::loop>(net::turned_by{clock});
+    const auto* host = options.executor.target<boost::asio::io_context::executor_type>();
+    if (host == nullptr)
+        throw option_error{
+            "`executor` is not that of an io_context: pass io.get_executor() of one that one "
+            "thread runs, no strand and no thread_pool"};
+    return net::loop::guest_of(host->context());
+}
+
 std::string checked(const std::string& owner) {
     if (auto bad = base::owner_fault(owner)) throw option_error{*bad};
     return owner;
@@ -43,15 +56,23 @@ std::string host_name() {
 
 core::core(const store_maker& make, store_settings settings, open_options options,
            journal_maker make_journal, net::simulated_node* clock)
-    : loop_{net::turned_by{clock}}, make_journal_{std::move(make_journal)} {
-    auto store = make(loop_);
+    : loop_{loop_for(options, clock)}, make_journal_{std::move(make_journal)} {
+    // What has been made of a guest until something throws ends in its context, as all of it.
+    struct unmade {
+        std::shared_ptr<net::loop> loop;
+        ~unmade() {
+            if (loop && loop->is_guest()) net::loop::leave(std::move(loop));
+        }
+    } where{loop_};
+    auto store = make(*loop_);
     if (!store) throw option_error{"the function that is to make the store has made none"};
-    engine::parts made_of{&loop_, std::move(store), std::move(settings),
+    engine::parts made_of{loop_.get(), std::move(store), std::move(settings),
                           options.owner.empty() ? default_owner() : checked(options.owner),
                           std::move(options.observer)};
     engine_ = std::make_shared<engine>(std::move(made_of));
     slots_ = std::make_shared<slot_claimer>(engine_);
-    link_ = std::make_shared<link>(loop_, engine_);
+    link_ = std::make_shared<link>(*loop_, engine_);
+    where.loop.reset();
     // Once for all: afterwards the engine is touched on the loop only.
     auto begin = [](std::shared_ptr<engine> what,
                     std::shared_ptr<link> home) -> boost::asio::awaitable<bool> {
@@ -59,52 +80,79 @@ core::core(const store_maker& make, store_settings settings, open_options option
         what->start();
         co_return true;
     };
-    loop_.wait_for(begin(engine_, link_));
+    if (!loop_->is_guest()) {
+        loop_->wait_for(begin(engine_, link_));
+        return;
+    }
+    // Before all that comes after it: who opens it may be the thread that will run the context.
+    boost::asio::co_spawn(loop_->get_executor(), begin(engine_, link_),
+                          [](const std::exception_ptr& error, bool) noexcept {
+                              if (error) std::rethrow_exception(error);
+                          });
 }
 
 boost::asio::awaitable<std::shared_ptr<journal>> core::find_records() {
-    if (!records_ && make_journal_) records_ = make_journal_(loop_);
+    if (!records_ && make_journal_) records_ = make_journal_(*loop_);
     co_return records_;
 }
 
 std::shared_ptr<journal> core::run_journal() {
     if (!make_journal_) return nullptr;
-    return loop_.wait_for(find_records());
+    return loop_->wait_for(find_records());
 }
 
-boost::asio::awaitable<bool> core::end_activities(core& self) {
+boost::asio::awaitable<void> core::end_activities(core& self) {
     self.closing_.request_stop();
     while (self.active_ > 0) {
         auto waiting = self.idle_.wait_until(instant::max());
         co_await std::move(waiting);
     }
-    co_return true;
 }
 
 // Where a test turns the clock, no time passes here: what has begun is given turns instead.
-boost::asio::awaitable<bool> core::end_releases(core& self) {
-    if (self.loop_.clocks().simulated() == nullptr) {
+boost::asio::awaitable<void> core::end_releases(core& self) {
+    if (self.loop_->clocks().simulated() == nullptr) {
         auto draining = claimer::drain(self.engine_->claims(), drain_max);
-        co_return co_await std::move(draining);
+        co_await std::move(draining);
+        co_return;
     }
     for (int turn = 0; turn < drain_turns; ++turn)
-        co_await boost::asio::post(self.loop_.get_executor(), boost::asio::use_awaitable);
+        co_await boost::asio::post(self.loop_->get_executor(), boost::asio::use_awaitable);
+}
+
+// While the loop is there, as bodies save checkpoints and their ends are written down.
+boost::asio::awaitable<bool> core::end(core& self) {
+    auto ending = end_activities(self);
+    co_await std::move(ending);
+    auto leaving = link::close(self.link_);
+    co_await std::move(leaving);
+    self.engine_->close();
+    self.link_->cut();
+    auto releasing = end_releases(self);
+    co_await std::move(releasing);
     co_return true;
 }
 
+void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
+    auto& self = *what;
+    const auto host = self.loop_->get_executor();
+    // Destroyed on the thread that runs the context, and with the context where that ends first.
+    boost::asio::co_spawn(
+        host, end(self),
+        boost::asio::bind_executor(static_cast<const net::loop::io_executor_type&>(host),
+                                   [last = std::move(what)](const std::exception_ptr&, bool) {}));
+}
+
 core::~core() {
-    if (loop_.is_driving())
+    if (loop_->is_guest()) {
+        closing_.request_stop();
+        net::loop::leave(loop_);
+        link_->cut();
+        return;
+    }
+    if (loop_->is_driving())
         base::misused("`locks` was destroyed on pawl's own loop, which it would wait for");
-    // While the loop is there, as bodies save checkpoints and their ends are written down.
-    loop_.wait_for(end_activities(*this));
-    link_->await_departures();
-    auto close = [](std::shared_ptr<engine> what) -> boost::asio::awaitable<bool> {
-        what->close();
-        co_return true;
-    };
-    loop_.wait_for(close(engine_));
-    link_->cut();
-    loop_.wait_for(end_releases(*this));
+    loop_->wait_for(end(*this));
 }
 
 core& opened(core* where) {

@@ -40,7 +40,12 @@ public:
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 
-    net::loop& loop() { return loop_; }
+    net::loop& loop() { return *loop_; }
+    // On the loop: stops what is under way, and ends when all of it has ended, and when releases
+    // that have begun have reached the store, or have had their time. Twice costs nothing.
+    static boost::asio::awaitable<bool> end(core& self);
+    // Ends one without waiting: in the context whose guest it is. Any thread.
+    static void end_in_its_context(std::unique_ptr<core> what) noexcept;
     // One run, leader or share that goes on. Made and destroyed on the loop.
     class activity {
     public:
@@ -71,11 +76,11 @@ public:
 
 private:
     // Tells all activities to stop, and ends with the last.
-    static boost::asio::awaitable<bool> end_activities(core& self);
-    static boost::asio::awaitable<bool> end_releases(core& self);
+    static boost::asio::awaitable<void> end_activities(core& self);
+    static boost::asio::awaitable<void> end_releases(core& self);
 
     // First, so that it goes last: coroutines that still run die with it.
-    net::loop loop_;
+    std::shared_ptr<net::loop> loop_;
     std::shared_ptr<engine> engine_;
     std::shared_ptr<slot_claimer> slots_;
     std::shared_ptr<link> link_;
@@ -84,7 +89,7 @@ private:
     // On the loop
     std::shared_ptr<journal> records_;
     std::size_t active_ = 0;
-    net::timer idle_{loop_.get_executor()};
+    net::timer idle_{loop_->get_executor()};
 };
 
 // What a call of the facade stands on. Throws std::logic_error for an object that was moved from,

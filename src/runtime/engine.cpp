@@ -93,7 +93,7 @@ engine::engine(parts made_of)
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}
 
 void engine::start() {
-    bell_ = net::attach(loop_.context(), weak_from_this());
+    bell_ = net::attach(loop_.get_executor(), weak_from_this());
     claims_->connect(bell_);
     boost::asio::co_spawn(executor_, renewer::run(renewer_), net::unattended{});
 }

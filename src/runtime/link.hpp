@@ -1,10 +1,13 @@
 // How calls, and lease handles, which may outlive everything, find their way to the loop.
 #pragma once
 
+#include "net/attachment.hpp"
+#include "net/event.hpp"
 #include "net/loop.hpp"
 #include "net/own_process.hpp"
 
-#include <condition_variable>
+#include <boost/asio/awaitable.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -17,7 +20,8 @@ class engine;
 // Thread-safe.
 class link {
 public:
-    link(net::loop& where, std::shared_ptr<engine> what) : where_{&where}, what_{std::move(what)} {}
+    link(net::loop& where, std::shared_ptr<engine> what)
+        : bell_{net::attach(where.get_executor())}, where_{&where}, what_{std::move(what)} {}
 
     // In the child of a fork() nothing is there any more, and no mutex is touched.
     bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
@@ -32,13 +36,14 @@ public:
         return true;
     }
 
-    // Neither goes while a visit lasts: for a call that blocks. Empty after the end.
+    // Neither goes while a visit lasts: for a call that blocks. Empty once the end has begun and no
+    // other is there: what goes on under another may be what that one waits for.
     class visit {
     public:
         explicit visit(link& home) : home_{home} {
             if (home.is_elsewhere()) return;
             const std::lock_guard lock{home.mutex_};
-            if (home.where_ == nullptr) return;
+            if (home.where_ == nullptr || (home.closing_ && home.visits_ == 0)) return;
             where_ = home.where_;
             what_ = home.what_;
             ++home.visits_;
@@ -46,7 +51,7 @@ public:
         ~visit() {
             if (where_ == nullptr) return;
             const std::lock_guard lock{home_.mutex_};
-            if (--home_.visits_ == 0) home_.deserted_.notify_all();
+            if (--home_.visits_ == 0 && home_.closing_) home_.tell_of_the_last();
         }
         visit(const visit&) = delete;
         visit& operator=(const visit&) = delete;
@@ -68,24 +73,36 @@ public:
         return *made ? made : nullptr;
     }
 
-    // Waits until no visit is left.
-    void await_departures() {
-        std::unique_lock lock{mutex_};
-        deserted_.wait(lock, [this] { return visits_ == 0; });
+    // The end begins, and waits until the last visit is over. On the loop.
+    static boost::asio::awaitable<void> close(std::shared_ptr<link> self) {
+        {
+            const std::lock_guard lock{self->mutex_};
+            self->closing_ = true;
+            if (self->visits_ == 0) co_return;
+        }
+        auto waiting = self->deserted_->wait();
+        co_await std::move(waiting);
     }
-    // The end. Waits for visits as well.
+    // The end. REQUIRES: closed, or the loop has ended.
     void cut() {
-        std::unique_lock lock{mutex_};
-        deserted_.wait(lock, [this] { return visits_ == 0; });
+        std::shared_ptr<engine> last;
+        const std::lock_guard lock{mutex_};
         where_ = nullptr;
-        what_.reset();
+        last.swap(what_);
     }
 
 private:
+    void tell_of_the_last() {
+        bell_->post([told = deserted_] { told->set(); });
+    }
+
     const net::own_process process_;
+    const std::shared_ptr<net::attachment> bell_;
+    const std::shared_ptr<net::event> deserted_ = std::make_shared<net::event>();
     std::mutex mutex_;
-    std::condition_variable deserted_;
-    std::size_t visits_ = 0;  // under mutex_
+    // Under mutex_
+    std::size_t visits_ = 0;
+    bool closing_ = false;
     net::loop* where_;
     std::shared_ptr<engine> what_;
 };

@@ -109,36 +109,73 @@ awaitable<acquired<lease>> lease_of(awaitable<acquire_result<lease>> claiming) {
     co_return as_lease(std::move(what));
 }
 
-awaitable<std::optional<record>> inspect_on_loop(awaited_link home, std::string key) {
-    check_key(key);
+// What a verb of the store answers, awaited from anywhere.
+template <class T, class Verb>
+awaitable<T> ask_on_loop(awaited_link home, Verb verb) {
     auto way = runtime::reach(*home);
-    auto looking = way->running()->store().inspect(std::move(key));
-    auto awaiting = runtime::await_there(std::move(way), std::move(looking));
+    async<T> asking = verb(way->running()->store());
+    auto awaiting = runtime::await_there(std::move(way), std::move(asking));
     auto answer = co_await std::move(awaiting);
     co_return value_of(std::move(answer));
 }
 
-awaitable<fence_result> check_fence_on_loop(awaited_link home, std::string resource,
-                                            fence_token token, fence_rule rule) {
-    check_key(resource);
+awaitable<bool> drain_on_loop(awaited_link home, std::stop_token closing, millis longest,
+                              std::stop_token stop) {
     auto way = runtime::reach(*home);
-    auto checking = way->running()->store().fence(std::move(resource), token, rule);
-    auto awaiting = runtime::await_there(std::move(way), std::move(checking));
-    auto answer = co_await std::move(awaiting);
-    co_return value_of(std::move(answer));
+    const runtime::combined_stop told{std::move(stop), std::move(closing)};
+    auto draining = runtime::claimer::drain(way->running()->claims(), longest, told.token());
+    auto awaiting = runtime::await_there(std::move(way), std::move(draining));
+    co_return co_await std::move(awaiting);
+}
+
+void check_limit(std::size_t limit) {
+    if (limit < 1 || limit > page_limit_max)
+        throw option_error{"invalid limit " + std::to_string(limit) + "; expected 1 to 1000"};
+}
+
+void check_delay(millis delay) {
+    if (delay.count() < 0)
+        throw option_error{"delay is " + std::to_string(delay.count()) + " ms; expected 0 or more"};
 }
 
 // In the child of a fork() the parent's loop is neither waited for nor taken down.
 void end_core(std::unique_ptr<runtime::core>& core) noexcept {
     if (core && core->home()->is_elsewhere())
         net::keep_for_ever(std::shared_ptr<runtime::core>{core.release(), [](runtime::core*) {}});
+    if (core && core->loop().is_guest()) return runtime::core::end_in_its_context(std::move(core));
     core.reset();
+}
+
+awaitable<void> close_core(std::unique_ptr<runtime::core> core) {
+    if (!core->loop().is_guest()) {
+        auto ending = runtime::on_thread([&core] { core.reset(); }, std::stop_source{});
+        co_await std::move(ending);
+        co_return;
+    }
+    // It goes on where this coroutine is destroyed.
+    auto way = runtime::reach(*core->home());
+    std::shared_ptr<runtime::core> last{
+        core.release(), [](runtime::core* one) {
+            runtime::core::end_in_its_context(std::unique_ptr<runtime::core>{one});
+        }};
+    auto work = [](std::shared_ptr<runtime::core> what) -> awaitable<bool> {
+        auto ending = runtime::core::end(*what);
+        co_return co_await std::move(ending);
+    };
+    auto awaiting = runtime::await_there(std::move(way), work(std::move(last)));
+    co_await std::move(awaiting);
 }
 
 }  // namespace
 
 locks::locks(std::unique_ptr<runtime::core> core) : core_{std::move(core)} {}
 locks::~locks() { end_core(core_); }
+
+awaitable<void> locks::async_close() {
+    runtime::opened(core_.get());
+    return close_core(std::move(core_));
+}
+
 locks::locks(locks&&) noexcept = default;
 locks& locks::operator=(locks&& other) noexcept {
     if (this == &other) return *this;
@@ -207,24 +244,45 @@ std::optional<record> locks::inspect(std::string_view key) {
 }
 
 awaitable<std::optional<record>> locks::async_inspect(std::string_view key) {
-    return inspect_on_loop(runtime::opened(core_.get()).home(), std::string{key});
+    const auto verb = [key = std::string{key}](lease_store& store) {
+        check_key(key);
+        return store.inspect(key);
+    };
+    return ask_on_loop<std::optional<record>>(runtime::opened(core_.get()).home(), verb);
 }
 
 page locks::list(std::string_view prefix, std::string_view after, std::size_t limit) {
     const runtime::blocking_call on{core_.get()};
-    if (limit < 1 || limit > page_limit_max)
-        throw option_error{"invalid limit " + std::to_string(limit) + "; expected 1 to 1000"};
+    check_limit(limit);
     return value_of(on->loop().wait_for(
         on->running()->store().list(std::string{prefix}, std::string{after}, limit)));
+}
+
+awaitable<page> locks::async_list(std::string_view prefix, std::string_view after,
+                                  std::size_t limit) {
+    const auto verb = [prefix = std::string{prefix}, after = std::string{after},
+                       limit](lease_store& store) {
+        check_limit(limit);
+        return store.list(prefix, after, limit);
+    };
+    return ask_on_loop<page>(runtime::opened(core_.get()).home(), verb);
 }
 
 bool locks::force_release(std::string_view key, fence_token shown, millis delay) {
     const runtime::blocking_call on{core_.get()};
     check_key(key);
-    if (delay.count() < 0)
-        throw option_error{"delay is " + std::to_string(delay.count()) + " ms; expected 0 or more"};
+    check_delay(delay);
     return value_of(
         on->loop().wait_for(on->running()->store().force_release(std::string{key}, shown, delay)));
+}
+
+awaitable<bool> locks::async_force_release(std::string_view key, fence_token shown, millis delay) {
+    const auto verb = [key = std::string{key}, shown, delay](lease_store& store) {
+        check_key(key);
+        check_delay(delay);
+        return store.force_release(key, shown, delay);
+    };
+    return ask_on_loop<bool>(runtime::opened(core_.get()).home(), verb);
 }
 
 fence_result locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {
@@ -236,8 +294,11 @@ fence_result locks::check_fence(std::string_view resource, fence_token token, fe
 
 awaitable<fence_result> locks::async_check_fence(std::string_view resource, fence_token token,
                                                  fence_rule rule) {
-    return check_fence_on_loop(runtime::opened(core_.get()).home(), std::string{resource}, token,
-                               rule);
+    const auto verb = [resource = std::string{resource}, token, rule](lease_store& store) {
+        check_key(resource);
+        return store.fence(resource, token, rule);
+    };
+    return ask_on_loop<fence_result>(runtime::opened(core_.get()).home(), verb);
 }
 
 bool locks::drain(millis longest, std::stop_token stop) {
@@ -245,6 +306,11 @@ bool locks::drain(millis longest, std::stop_token stop) {
     const runtime::combined_stop told{std::move(stop), on->closing()};
     return on->loop().wait_for(
         runtime::claimer::drain(on->running()->claims(), longest, told.token()));
+}
+
+awaitable<bool> locks::async_drain(millis longest, std::stop_token stop) {
+    auto& on = runtime::opened(core_.get());
+    return drain_on_loop(on.home(), on.closing(), longest, std::move(stop));
 }
 
 std::shared_ptr<journal> locks::run_journal() {
@@ -255,6 +321,11 @@ std::shared_ptr<journal> locks::run_journal() {
 examination locks::examine() {
     const runtime::blocking_call on{core_.get()};
     return value_of(on->loop().wait_for(on->running()->store().examine()));
+}
+
+awaitable<examination> locks::async_examine() {
+    return ask_on_loop<examination>(runtime::opened(core_.get()).home(),
+                                    [](lease_store& store) { return store.examine(); });
 }
 
 const std::string& locks::owner() const { return runtime::opened(core_.get()).running()->owner(); }

@@ -43,7 +43,7 @@ partition_task on_threads(partition_body body) {
 
 std::shared_ptr<partition_runner> partition_runner::make(net::loop& where, parts made_of) {
     auto made = std::make_shared<partition_runner>(std::move(made_of));
-    made->bell_ = net::attach(where.context(), made);
+    made->bell_ = net::attach(where.get_executor(), made);
     return made;
 }
 

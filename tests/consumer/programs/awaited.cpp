@@ -123,6 +123,22 @@ awaitable<void> all(pawl::locks& locks, int& failed) {
     }
 }
 
+// The same in the context of the program: it runs out of work when the locks are closed.
+int in_own_context() {
+    int failed = 0;
+    boost::asio::io_context context;
+    auto locks = pawl::locks::open("memory:own", {.executor = context.get_executor()});
+    const auto work = [](pawl::locks& where, int& count) -> awaitable<void> {
+        co_await all(where, count);
+        co_await where.async_close();
+    };
+    boost::asio::co_spawn(context, work(locks, failed), [](const std::exception_ptr& thrown) {
+        if (thrown) std::rethrow_exception(thrown);
+    });
+    context.run();
+    return failed;
+}
+
 }  // namespace
 
 int main() {
@@ -137,5 +153,5 @@ int main() {
         std::cerr << "a callback or a future was not served\n";
         ++failed;
     }
-    return failed;
+    return failed + in_own_context();
 }

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -230,6 +231,14 @@ void read_and_write(pawl::locks& locks) {
     for (std::uint32_t i = 0; i < readers; ++i) all.push_back("catalog/" + std::to_string(i));
     if (auto mine = locks.acquire_all(all, {.ttl = 30s}, 1min))
         write_catalog(mine->token("catalog/0"));
+}
+
+// library.md. Only compiled: there is no such server.
+void in_an_io_context() {
+    boost::asio::io_context io;
+    auto locks = pawl::locks::open("redis://10.0.0.5:6379", {.executor = io.get_executor()});
+    boost::asio::co_spawn(io, nightly(locks), boost::asio::detached);
+    io.run();
 }
 
 }  // namespace snippets

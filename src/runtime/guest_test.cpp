@@ -1,0 +1,306 @@
+// `locks` in an io_context of the program's (open_options::executor), which runs it.
+#include <pawl/pawl.hpp>
+
+#include "engines/memory/store/memory_store.hpp"
+#include "test_support/faults/journal_world.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::asio::awaitable;
+
+constexpr lease_options plain{.ttl = 1min};
+
+std::ptrdiff_t threads_now() {
+    const std::filesystem::directory_iterator all{"/proc/self/task"};
+    return std::distance(begin(all), end(all));
+}
+
+class Guest : public testing::Test {
+protected:
+    std::unique_ptr<locks> open_here(open_options options = {}) {
+        options.executor = host.get_executor();
+        return std::make_unique<locks>(one.open(std::move(options)));
+    }
+    // Whether the context runs out of work.
+    bool runs_out() {
+        host.restart();
+        host.run_for(30s);
+        return host.stopped();
+    }
+    template <class Work>
+    void spawn(Work work) {
+        boost::asio::co_spawn(host, std::move(work), [](const std::exception_ptr& error) {
+            if (error) std::rethrow_exception(error);
+        });
+    }
+
+    // Destroyed last: it may have guests still.
+    journal_world one;
+    boost::asio::io_context host{1};
+    locks other = one.open();
+};
+
+// Goal: an Asio program has no thread of pawl's. Method: open, acquire, renew, release and close on
+// the only thread, which runs the context until there is nothing left to do.
+TEST_F(Guest, WorksOnItsProgramsThreadAlone) {
+    const auto before = threads_now();
+    // Not of the world, whose store has timers of Asio's.
+    const auto plain_store = [&](net::loop& where) {
+        return memory::make_memory_store(where, one.settings);
+    };
+    const auto mine = std::make_unique<locks>(std::make_unique<runtime::core>(
+        plain_store, one.settings, open_options{.executor = host.get_executor()}));
+    std::thread::id told_on;
+    auto work = [&]() -> awaitable<void> {
+        auto lease = co_await mine->async_acquire("k", plain, 1min);
+        EXPECT_TRUE(lease);
+        if (!lease) co_return;
+        EXPECT_TRUE(co_await lease->async_renew());
+        lease->watch_deadline([&](instant, instant) { told_on = std::this_thread::get_id(); });
+        EXPECT_EQ(co_await lease->async_release(), release_outcome::released);
+        EXPECT_EQ(threads_now(), before);
+        co_await mine->async_close();
+    };
+    spawn(work());
+    EXPECT_TRUE(runs_out());
+    EXPECT_EQ(told_on, std::this_thread::get_id());
+    EXPECT_TRUE(other.try_acquire("k", plain));
+}
+
+// Goal: heartbeats are the context's work. Method: it is run for longer than a TTL, and no longer
+// than that afterwards.
+TEST_F(Guest, LeasesAreRenewedWhileTheContextRunsAndNotLonger) {
+    auto mine = open_here();
+    std::optional<lease> kept;
+    auto work = [&]() -> awaitable<void> {
+        auto lease = co_await mine->async_try_acquire("k", {.ttl = 2s});
+        if (lease) kept.emplace(std::move(*lease));
+    };
+    spawn(work());
+    host.run_for(3s);
+    ASSERT_TRUE(kept);
+    EXPECT_TRUE(kept->valid());
+    auto next = other.acquire("k", plain, 30s);
+    EXPECT_TRUE(next);
+    EXPECT_FALSE(kept->valid());
+}
+
+TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextRuns) {
+    auto mine = open_here();
+    int mistakes = 0;
+    boost::asio::post(host, [&] {
+        try {
+            static_cast<void>(mine->try_acquire("k", plain));
+        } catch (const std::logic_error&) {
+            ++mistakes;
+        }
+        host.stop();
+    });
+    host.run();
+    EXPECT_EQ(mistakes, 1);
+}
+
+TEST_F(Guest, ACallThatBlocksIsServedOnAnotherThread) {
+    auto mine = open_here();
+    auto work = std::async(std::launch::async, [&] {
+        auto lease = mine->try_acquire("k", plain);
+        const bool won = lease && lease->renew();
+        if (lease) lease->release();
+        boost::asio::post(host, [&] { mine.reset(); });
+        return won;
+    });
+    EXPECT_TRUE(runs_out());
+    EXPECT_TRUE(work.get());
+}
+
+// Goal: the destructor waits for nothing, and loses what was held. Method: it is called on the
+// context's thread, under a waiter of another thread and one of the context's own.
+TEST_F(Guest, TheDestructorWaitsForNothing) {
+    auto theirs = other.try_acquire("k", plain), more = other.try_acquire("l", plain);
+    auto mine = open_here();
+    std::vector<lease> kept;
+    std::atomic<int> closed{0};
+    const auto note = [&](const std::exception_ptr& error) {
+        try {
+            if (error) std::rethrow_exception(error);
+        } catch (const store_error& failed) {
+            if (failed.code() == errc::closed) ++closed;
+        }
+    };
+    auto waiting = [&]() -> awaitable<void> {
+        static_cast<void>(co_await mine->async_acquire("k", plain, 1h));
+    };
+    auto holding = [&]() -> awaitable<void> {
+        auto lease = co_await mine->async_try_acquire("mine", plain);
+        if (lease) kept.push_back(std::move(*lease));
+    };
+    boost::asio::co_spawn(host, holding(), boost::asio::detached);
+    boost::asio::co_spawn(host, waiting(), note);
+    std::thread blocked{[&, &where = *mine] {
+        try {
+            static_cast<void>(where.acquire("l", plain, 1h));
+        } catch (...) {
+            note(std::current_exception());
+        }
+    }};
+    const auto awaited = [&](const char* key) {
+        return other.inspect(key)->waiters.value_or(0) > 0;
+    };
+    while (!awaited("k") || !awaited("l")) host.run_one_for(10ms);
+    boost::asio::post(host, [&] { mine.reset(); });
+    EXPECT_TRUE(runs_out());
+    blocked.join();
+    EXPECT_EQ(closed, 2);
+    ASSERT_EQ(kept.size(), 1u);
+    EXPECT_EQ(kept[0].lost(), loss_reason::closed);
+}
+
+// Goal: an end in order waits for bodies, and for releases that have begun. Method: a run whose
+// body ends when it is told to stop.
+TEST_F(Guest, AsyncCloseWaitsForBodies) {
+    auto mine = open_here();
+    std::latch runs{1};
+    std::atomic<bool> returned{false};
+    const job patient{.name = "k", .lease = plain, .body = [&](const run& now) {
+                          runs.count_down();
+                          while (!now.stop.stop_requested()) std::this_thread::yield();
+                          returned = true;
+                      }};
+    bool ended_after = false;
+    auto running = [&]() -> awaitable<void> {
+        static_cast<void>(co_await mine->async_run(patient));
+    };
+    auto closing = [&]() -> awaitable<void> {
+        while (!runs.try_wait()) co_await boost::asio::post(boost::asio::use_awaitable);
+        co_await mine->async_close();
+        ended_after = returned;
+    };
+    boost::asio::co_spawn(host, running(), boost::asio::detached);
+    spawn(closing());
+    EXPECT_TRUE(runs_out());
+    EXPECT_TRUE(ended_after);
+    EXPECT_TRUE(other.try_acquire("k", plain));
+    EXPECT_THROW(static_cast<void>(mine->owner()), std::logic_error);
+}
+
+// Goal: members in the wrong order crash nothing, and end the bodies. Method: the context goes
+// first, under a run, a waiter and a lease.
+TEST_F(Guest, AContextThatGoesFirstClosesIt) {
+    std::optional<lease> kept;
+    std::latch runs{1};
+    std::atomic<bool> returned{false};
+    const job patient{.name = "run", .lease = plain, .body = [&](const run& now) {
+                          runs.count_down();
+                          while (!now.stop.stop_requested()) std::this_thread::yield();
+                          returned = true;
+                      }};
+    std::unique_ptr<locks> mine;
+    auto theirs = other.try_acquire("k", plain);
+    {
+        boost::asio::io_context brief{1};
+        mine = std::make_unique<locks>(one.open({.executor = brief.get_executor()}));
+        auto holding = [&]() -> awaitable<void> {
+            auto lease = co_await mine->async_try_acquire("mine", plain);
+            if (lease) kept.emplace(std::move(*lease));
+        };
+        auto waiting = [&]() -> awaitable<void> {
+            static_cast<void>(co_await mine->async_acquire("k", plain, 1h));
+        };
+        auto running = [&]() -> awaitable<void> {
+            static_cast<void>(co_await mine->async_run(patient));
+        };
+        boost::asio::co_spawn(brief, holding(), boost::asio::detached);
+        boost::asio::co_spawn(brief, waiting(), boost::asio::detached);
+        boost::asio::co_spawn(brief, running(), boost::asio::detached);
+        while (!kept || !runs.try_wait() || other.inspect("k")->waiters.value_or(0) == 0)
+            brief.run_one_for(10ms);
+    }
+    EXPECT_TRUE(returned);
+    EXPECT_THROW(static_cast<void>(mine->try_acquire("other", plain)), store_error);
+    mine.reset();
+    kept.reset();
+}
+
+TEST_F(Guest, OneThatIsOpenedAndNeverRunGoesWithoutAWord) {
+    auto mine = open_here();
+    mine.reset();
+    EXPECT_TRUE(runs_out());
+    auto never_run = open_here();
+}
+
+TEST_F(Guest, AnExecutorOfAnotherKindIsRejected) {
+    boost::asio::thread_pool pool{1};
+    const auto opened_on = [&](const boost::asio::any_io_executor& executor) {
+        static_cast<void>(one.open({.executor = executor}));
+    };
+    EXPECT_THROW(opened_on(boost::asio::make_strand(host)), option_error);
+    EXPECT_THROW(opened_on(pool.get_executor()), option_error);
+}
+
+// With a thread of its own as well, async_close() ends without blocking whoever awaits it.
+TEST_F(Guest, AsyncCloseIsThereForAnyLocks) {
+    auto held = other.try_acquire("k", plain);
+    std::atomic<bool> went_on{false};
+    auto closing = [&]() -> awaitable<void> { co_await other.async_close(); };
+    spawn(closing());
+    boost::asio::post(host, [&] { went_on = true; });
+    EXPECT_TRUE(runs_out());
+    EXPECT_TRUE(went_on);
+    EXPECT_EQ(held->lost(), loss_reason::closed);
+}
+
+// Leadership, partitions and schedules go on in the context as well.
+TEST_F(Guest, LeadsAndSharesAndSchedules) {
+    auto mine = open_here({.owner = "guest"});
+    std::stop_source enough;
+    std::atomic<int> bodies{0};
+    const auto until_stopped = [&](const std::stop_token& stop) {
+        if (++bodies == 3) enough.request_stop();
+        while (!stop.stop_requested()) std::this_thread::yield();
+    };
+    const term_body leading = [&](const term& now) { until_stopped(now.stop); };
+    const partition_body sharing = [&](const partition& part) { until_stopped(part.stop); };
+    auto lead = [&]() -> awaitable<void> {
+        EXPECT_EQ(co_await mine->async_lead("leader", plain, enough.get_token(), leading), 1u);
+    };
+    auto share = [&]() -> awaitable<void> {
+        co_await mine->async_run_partitions("parts", 2, enough.get_token(), sharing);
+    };
+    spawn(lead());
+    spawn(share());
+    auto close = [&]() -> awaitable<void> {
+        while (!enough.stop_requested()) co_await boost::asio::post(boost::asio::use_awaitable);
+        co_await mine->async_close();
+    };
+    spawn(close());
+    EXPECT_TRUE(runs_out());
+    EXPECT_EQ(bodies, 3);
+}
+
+}  // namespace
+}  // namespace pawl
