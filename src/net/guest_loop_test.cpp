@@ -97,7 +97,7 @@ TEST_F(GuestLoop, WhatWaitsInItEndsWithIt) {
     host.run();
 }
 
-TEST_F(GuestLoop, AnotherGuestOfItsHostGoesOn) {
+TEST_F(GuestLoop, AnotherGuestOfItsHostContinues) {
     auto other = loop::guest_of(host);
     auto sleeping = [](frame_mark) -> awaitable<void> { co_await sleep_for(10ms); };
     bool done = false;

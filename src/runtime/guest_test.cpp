@@ -155,11 +155,11 @@ TEST_F(Guest, TheDestructorWaitsForNothing) {
     auto waiting = [&]() -> awaitable<void> {
         static_cast<void>(co_await mine->async_acquire("k", plain, 1h));
     };
-    auto holding = [&]() -> awaitable<void> {
+    auto acquiring = [&]() -> awaitable<void> {
         auto lease = co_await mine->async_try_acquire("mine", plain);
         if (lease) kept.push_back(std::move(*lease));
     };
-    boost::asio::co_spawn(host, holding(), boost::asio::detached);
+    boost::asio::co_spawn(host, acquiring(), boost::asio::detached);
     boost::asio::co_spawn(host, waiting(), note);
     std::thread blocked{[&, &where = *mine] {
         try {
@@ -224,7 +224,7 @@ TEST_F(Guest, AContextThatGoesFirstClosesIt) {
     {
         boost::asio::io_context brief{1};
         mine = std::make_unique<locks>(one.open({.executor = brief.get_executor()}));
-        auto holding = [&]() -> awaitable<void> {
+        auto acquiring = [&]() -> awaitable<void> {
             auto lease = co_await mine->async_try_acquire("mine", plain);
             if (lease) kept.emplace(std::move(*lease));
         };
@@ -234,7 +234,7 @@ TEST_F(Guest, AContextThatGoesFirstClosesIt) {
         auto running = [&]() -> awaitable<void> {
             static_cast<void>(co_await mine->async_run(patient));
         };
-        boost::asio::co_spawn(brief, holding(), boost::asio::detached);
+        boost::asio::co_spawn(brief, acquiring(), boost::asio::detached);
         boost::asio::co_spawn(brief, waiting(), boost::asio::detached);
         boost::asio::co_spawn(brief, running(), boost::asio::detached);
         while (!kept || !runs.try_wait() || other.inspect("k")->waiters.value_or(0) == 0)
@@ -274,7 +274,7 @@ TEST_F(Guest, AsyncCloseIsThereForAnyLocks) {
     EXPECT_EQ(held->lost(), loss_reason::closed);
 }
 
-// Leadership, partitions and schedules go on in the context as well.
+// Leadership, partitions and schedules work in the context as well.
 TEST_F(Guest, LeadsAndSharesAndSchedules) {
     auto mine = open_here({.owner = "guest"});
     std::stop_source enough;
