@@ -44,6 +44,17 @@ struct connection_factories {
     // mode, as blocking as it was, and without prepared statements, transactions and LISTENs of
     // pawl's. Its notice processor is called on pawl's threads.
     std::function<std::shared_ptr<pg_conn>()> postgresql{};
+
+    // The descriptor of a stream socket that is connected to one Redis or Valkey that takes writes:
+    // logged in, with no reply outstanding, no subscription and no MULTI; with hiredis, what
+    // redisFreeKeepFd() returns. -1: there is none. One for requests, one more for waiters, and one
+    // for a journal in the same store.
+    //
+    // It is pawl's from then on, and never comes back: pawl selects the database that the URL
+    // names (`redis:/2`; else 0) and RESP 2, and closes it. Not for `redis+sentinel:`,
+    // `redis+cluster:` and `redlock:`, which find their servers themselves. What does not go as
+    // plain bytes, such as TLS, is done by what listens at the other end, such as a tunnel.
+    std::function<int()> redis{};
 };
 
 }  // namespace pawl

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
 #include "net/loop.hpp"
+#include "runtime/own_connections.hpp"
 
 #include <algorithm>
 #include <list>
@@ -208,20 +209,16 @@ base::store_url parse_or_refuse(std::string_view text) {
     return *std::move(parsed);
 }
 
-std::vector<std::string_view> engines_of(const connection_factories& own) {
-    std::vector<std::string_view> all;
-    if (own.postgresql) all.push_back("postgresql");
-    return all;
-}
-
 store_plan plan_store(std::string_view text, const connection_factories& own) {
     const auto& entry = find_entry(parse_or_refuse(text).scheme);
     auto made = entry.plan(text);
     store_plan plan;
     plan.engine = entry.name;
     plan.shown = base::redact_url(text);
-    const auto lent = engines_of(own);
-    if (!made.connects_by.empty() && std::find(lent.begin(), lent.end(), plan.engine) != lent.end())
+    const auto lent = runtime::engines_of(own);
+    const bool is_lent = std::find(lent.begin(), lent.end(), plan.engine) != lent.end();
+    if (!is_lent && !made.lacks.empty()) throw option_error{made.lacks};
+    if (is_lent && !made.connects_by.empty())
         throw option_error{"the store URL says how to connect (" +
                            base::printable(made.connects_by) + "), and so does connections." +
                            plan.engine + ": leave it out of the URL"};
@@ -251,7 +248,7 @@ std::unique_ptr<runtime::core> open_core(
     const std::function<runtime::store_maker(runtime::store_maker)>& around) {
     auto plan = plan_store(store, options.connections);
     const bool has_journal = journal != "none";
-    for (const auto engine : engines_of(options.connections))
+    for (const auto engine : runtime::engines_of(options.connections))
         if (engine != plan.engine &&
             (!has_journal || journal.empty() || engine != engine_at(journal)))
             throw option_error{"connections." + std::string{engine} +

@@ -39,9 +39,6 @@ struct store_plan {
     runtime::journal_maker make_journal;
 };
 
-// The engines that `own` has a function for.
-std::vector<std::string_view> engines_of(const connection_factories& own);
-
 // Throws option_error for what is wrong with the URL, in one line without the secret, and for an
 // engine whose module is missing or does not fit, and for what does not go with connections of the
 // application's. Loads the module.

@@ -153,10 +153,9 @@ std::string connects_by(const connection_target& target) {
 }
 
 postgresql::postgresql_settings lent(postgresql::postgresql_settings settings,
-                                     const connection_factories& from) {
-    if (from.postgresql)
-        settings.servers.lent_by =
-            std::make_shared<postgresql::connection_provider>(from.postgresql);
+                                     const engine_context& where) {
+    settings.servers.lent_by =
+        postgresql::connection_provider::of(where.connections.postgresql, *where.loop);
     return settings;
 }
 
@@ -177,10 +176,10 @@ engine_plan plan_postgresql(const base::store_url& url) {
     query.finish();
     plan.connects_by = connects_by(settings.servers);
     plan.make = [settings](const engine_context& where) {
-        return postgresql::make_postgresql_store(*where.loop, lent(settings, where.connections));
+        return postgresql::make_postgresql_store(*where.loop, lent(settings, where));
     };
     plan.make_journal = [settings](const engine_context& where) {
-        return postgresql::make_postgresql_journal(*where.loop, lent(settings, where.connections));
+        return postgresql::make_postgresql_journal(*where.loop, lent(settings, where));
     };
     return plan;
 }

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "engines/redis/journal/redis_journal.hpp"
 #include "engines/redis/store/redis_store.hpp"
+#include "net/provider.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -75,14 +76,21 @@ void take_cluster(const base::store_url& url, redis::redis_settings& settings) {
                            base::printable(url.path) + "'"};
 }
 
+std::string one_host_wanted(const base::store_url& url) {
+    const auto engine = form_of(url).engine;
+    return url.scheme + ": takes one host; for several there are " + engine + "+sentinel, " +
+           engine + "+cluster and redlock";
+}
+
+// None where the application is to give the connections: then the path, as in redis:/2, begins
+// with its '/'.
 void take_host(const base::store_url& url, redis::redis_settings& settings) {
-    if (url.endpoints.size() != 1)
-        throw option_error{url.scheme + ": takes one host; for several there are " +
-                           form_of(url).engine + "+sentinel, " + form_of(url).engine +
-                           "+cluster and redlock"};
-    settings.host = url.endpoints.front().host;
-    if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
-    settings.database = database_number(form_of(url).engine, url.path);
+    if (url.endpoints.size() > 1) throw option_error{one_host_wanted(url)};
+    const bool has_host = !url.endpoints.empty();
+    if (has_host) settings.host = url.endpoints.front().host;
+    if (has_host && url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
+    const bool bare = !has_host && url.path.starts_with('/');
+    settings.database = database_number(form_of(url).engine, bare ? url.path.substr(1) : url.path);
 }
 
 std::uint32_t take_wait(parameters& query) {
@@ -94,11 +102,26 @@ std::uint32_t take_wait(parameters& query) {
     return *replicas;
 }
 
+// What of it says where or how to connect.
+std::string connects_by(const base::store_url& url, const redis::redis_settings& settings) {
+    if (!form_of(url).kind.empty()) return url.scheme + ":";
+    if (!url.endpoints.empty()) return "a host";
+    if (!settings.user.empty()) return "a user";
+    return settings.password.empty() ? "" : "a password";
+}
+
+redis::redis_settings lent(redis::redis_settings settings, const engine_context& where) {
+    if (const auto& make = where.connections.redis)
+        settings.lent_by =
+            redis::socket_provider::of([make] { return base::descriptor{make()}; }, *where.loop);
+    return settings;
+}
+
 }  // namespace
 
-store_plan plan_redis(const base::store_url& url) {
+engine_plan plan_redis(const base::store_url& url) {
     parameters query{url};
-    store_plan plan;
+    engine_plan plan;
     plan.settings = take_settings(query);
     redis::redis_settings settings;
     settings.common = plan.settings;
@@ -118,9 +141,13 @@ store_plan plan_redis(const base::store_url& url) {
     if (kind == "s" || (many && query.choice("tls", {"off", "on"}) == 1U))
         settings.tls = take_tls(query);
     query.finish();
-    plan.make = [settings](net::loop& where) { return redis::make_redis_store(where, settings); };
-    plan.make_journal = [settings](net::loop& where) {
-        return redis::make_redis_journal(where, settings);
+    plan.connects_by = connects_by(url, settings);
+    if (kind.empty() && url.endpoints.empty()) plan.lacks = one_host_wanted(url);
+    plan.make = [settings](const engine_context& where) {
+        return redis::make_redis_store(*where.loop, lent(settings, where));
+    };
+    plan.make_journal = [settings](const engine_context& where) {
+        return redis::make_redis_journal(*where.loop, lent(settings, where));
     };
     return plan;
 }

@@ -8,10 +8,13 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
+#include <sstream>
 #include <vector>
 
 namespace pawl::net {
@@ -121,6 +124,47 @@ async<void> byte_stream::connect_unix(std::string path) {
     const auto connected = co_await std::move(connecting);
     if (connected.has_error()) co_return connected.error();
     co_return result<void>{};
+}
+
+result<void> byte_stream::adopt(base::descriptor connected) {
+    if (closed_) return failure{errc::unreachable, "the connection was closed"};
+    const int number = connected.get();
+    int kind = 0;
+    socklen_t size = sizeof kind;
+    if (::getsockopt(number, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_STREAM)
+        return failure{errc::rejected, "is no stream socket"};
+    sockaddr_storage peer{};
+    size = sizeof peer;
+    if (::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &size) != 0)
+        return failure{errc::unreachable, "is not open"};
+    boost::system::error_code error;
+    socket_.assign(generic{peer.ss_family, 0}, number, error);
+    if (error) {
+        // It is in use already, and its owner closes it.
+        if (error == boost::system::errc::file_exists) connected.release();
+        return failure{errc::rejected, "cannot be used: " + error.message()};
+    }
+    ::fcntl(connected.release(), F_SETFD, FD_CLOEXEC);
+    if (peer.ss_family == AF_INET || peer.ss_family == AF_INET6) tune_tcp(number);
+    return {};
+}
+
+std::string byte_stream::peer() const {
+    boost::system::error_code error;
+    const auto end = socket_.remote_endpoint(error);
+    if (error) return {};
+    std::ostringstream text;
+    const auto copy_to = [&](auto endpoint) {
+        if (end.size() > endpoint.capacity()) return;
+        std::memcpy(endpoint.data(), end.data(), end.size());
+        endpoint.resize(end.size());
+        text << endpoint;
+    };
+    if (end.data()->sa_family == AF_UNIX)
+        copy_to(boost::asio::local::stream_protocol::endpoint{});
+    else if (end.data()->sa_family == AF_INET || end.data()->sa_family == AF_INET6)
+        copy_to(tcp::endpoint{});
+    return text.str();
 }
 
 async<void> byte_stream::start_tls(std::shared_ptr<boost::asio::ssl::context> context,

@@ -1,6 +1,7 @@
 // One connection as a stream of bytes: TCP or a Unix socket, with or without TLS.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "net/loop.hpp"
 #include "net/tls.hpp"
 
@@ -40,12 +41,16 @@ public:
     // To the first of them that answers.
     async<void> connect_to_any(std::vector<boost::asio::ip::tcp::endpoint> among);
     async<void> connect_unix(std::string path);
+    // A connected socket of another's making, which is this stream's from then on. At once.
+    result<void> adopt(base::descriptor connected);
     // REQUIRES: connected, nothing sent yet.
     async<void> start_tls(std::shared_ptr<boost::asio::ssl::context> context,
                           std::string server_name);
 
     bool is_secure() const noexcept { return tls_.has_value(); }
     bool is_open() const noexcept { return socket_.is_open(); }
+    // Where it leads, such as 10.0.0.7:6379 or the path of a socket; empty where that has no name.
+    std::string peer() const;
     // Nothing waits to be read, not even the end: what a connection between two requests looks like
     // while its peer keeps it. REQUIRES: no operation is under way.
     bool is_quiet() noexcept;

@@ -30,12 +30,16 @@ namespace pawl::net {
 template <class Given>
 class provider {
 public:
-    explicit provider(std::function<Given()> make) : make_{std::move(make)} {}
+    // The loop outlives what is asked.
+    provider(std::function<Given()> make, loop& where) : make_{std::move(make)}, loop_{where} {}
+    // Null without a function.
+    static std::shared_ptr<provider> of(std::function<Given()> make, loop& where) {
+        return make ? std::make_shared<provider>(std::move(make), where) : nullptr;
+    }
 
     // Ends by the deadline; what comes later is released away from the loop. Every failure is
     // `unreachable`, as nothing has been asked of the store. On the loop.
-    static async<Given> ask(std::shared_ptr<provider> self, loop& where, instant deadline,
-                            std::string place) {
+    static async<Given> ask(std::shared_ptr<provider> self, instant deadline, std::string place) {
         if (self->under_way_ >= calls_max)
             co_return failure{errc::unreachable,
                               place +
@@ -45,7 +49,7 @@ public:
         bool begun = true;
         ++self->under_way_;
         try {
-            where.hand_to_pool([self, asked, &where] { self->perform(asked, where); });
+            self->loop_.hand_to_pool([self, asked] { self->perform(asked); });
         } catch (const std::system_error&) {
             --self->under_way_;
             begun = false;
@@ -85,7 +89,7 @@ private:
     }
 
     // On a thread of the pool's, which ends before the loop does.
-    void perform(const std::shared_ptr<call>& asked, loop& where) {
+    void perform(const std::shared_ptr<call>& asked) {
         Given given{};
         std::string fault;
         try {
@@ -98,8 +102,8 @@ private:
         --under_way_;
         if (asked->abandoned) return;
         auto answer = std::make_shared<Given>(std::move(given));
-        boost::asio::post(where.get_executor(), [asked, answer, fault = std::move(fault), &where] {
-            if (asked->abandoned) return where.hand_to_pool([answer] {});
+        boost::asio::post(loop_.get_executor(), [asked, answer, fault = std::move(fault), &on = loop_] {
+            if (asked->abandoned) return on.hand_to_pool([answer] {});
             asked->given = std::move(*answer);
             asked->fault = fault;
             asked->answered.set();
@@ -107,6 +111,7 @@ private:
     }
 
     const std::function<Given()> make_;
+    loop& loop_;
     std::atomic<int> under_way_{0};
 };
 

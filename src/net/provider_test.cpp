@@ -13,29 +13,38 @@ namespace {
 using namespace std::chrono_literals;
 using thing = std::shared_ptr<int>;
 
-boost::asio::awaitable<result<thing>> ask(loop& where, std::shared_ptr<provider<thing>> from,
+boost::asio::awaitable<result<thing>> ask(std::shared_ptr<provider<thing>> from,
                                           std::chrono::milliseconds bound) {
-    co_return co_await provider<thing>::ask(from, where, lease_clock::now() + bound, "place");
+    co_return co_await provider<thing>::ask(from, lease_clock::now() + bound, "place");
+}
+
+std::shared_ptr<provider<thing>> made_by(loop& where, std::function<thing()> make) {
+    return provider<thing>::of(std::move(make), where);
 }
 
 std::string refusal(std::function<thing()> make) {
     loop where;
-    const auto from = std::make_shared<provider<thing>>(std::move(make));
-    const auto got = where.wait_for(ask(where, from, 10s));
+    const auto from = made_by(where, std::move(make));
+    const auto got = where.wait_for(ask(from, 10s));
     if (got.has_value()) return "given";
     EXPECT_EQ(got.error().code, errc::unreachable);
     return got.error().detail;
+}
+
+TEST(Provider, ThereIsNoneWithoutAFunction) {
+    loop where;
+    EXPECT_EQ(made_by(where, {}), nullptr);
 }
 
 // Even for a caller who drives the loop: its deadline holds while the function blocks.
 TEST(Provider, CallsItsFunctionOnAnotherThread) {
     loop where;
     std::thread::id called_on;
-    const auto from = std::make_shared<provider<thing>>([&] {
+    const auto from = made_by(where, [&] {
         called_on = std::this_thread::get_id();
         return std::make_shared<int>(7);
     });
-    const auto got = where.wait_for(ask(where, from, 10s));
+    const auto got = where.wait_for(ask(from, 10s));
     ASSERT_TRUE(got.has_value());
     EXPECT_EQ(**got, 7);
     EXPECT_NE(called_on, std::this_thread::get_id());
@@ -56,7 +65,7 @@ TEST(Provider, ALateAnswerIsReleased) {
     std::atomic<int> calls{0}, released{0};
     {
         loop where;
-        const auto from = std::make_shared<provider<thing>>([&] {
+        const auto from = made_by(where, [&] {
             ++calls;
             go.wait();
             return thing{new int{1}, [&](const int* number) {
@@ -64,15 +73,14 @@ TEST(Provider, ALateAnswerIsReleased) {
                              ++released;
                          }};
         });
-        EXPECT_EQ(where.wait_for(ask(where, from, 30ms)).error().detail,
+        EXPECT_EQ(where.wait_for(ask(from, 30ms)).error().detail,
                   "place: the application gave no connection in time");
         while (calls == 0) std::this_thread::yield();
-        EXPECT_EQ(where.wait_for(ask(where, from, 30ms)).error().detail,
+        EXPECT_EQ(where.wait_for(ask(from, 30ms)).error().detail,
                   "place: the application gave no connection in time");
         // The second may have been given up before its thread began.
-        for (int i = 0; i < 3 && calls < 2; ++i)
-            static_cast<void>(where.wait_for(ask(where, from, 1s)));
-        const auto another = where.wait_for(ask(where, from, 10s));
+        for (int i = 0; i < 3 && calls < 2; ++i) static_cast<void>(where.wait_for(ask(from, 1s)));
+        const auto another = where.wait_for(ask(from, 10s));
         EXPECT_NE(another.error().detail.find("has not returned"), std::string::npos);
         EXPECT_EQ(calls, 2);
         go.count_down();
@@ -89,7 +97,7 @@ TEST(Provider, TheEndOfTheLoopReleasesWhatIsUnderWay) {
     std::thread opener;
     {
         loop where;
-        const auto from = std::make_shared<provider<thing>>([&] {
+        const auto from = made_by(where, [&] {
             ++alive;
             opener = std::thread{[&] { go.count_down(); }};
             go.wait();
@@ -98,7 +106,7 @@ TEST(Provider, TheEndOfTheLoopReleasesWhatIsUnderWay) {
                              --alive;
                          }};
         });
-        static_cast<void>(where.wait_for(ask(where, from, 1ms)));
+        static_cast<void>(where.wait_for(ask(from, 1ms)));
     }
     if (opener.joinable()) opener.join();
     EXPECT_EQ(alive, 0);

@@ -5,6 +5,7 @@
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
+#include "runtime/own_connections.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -187,7 +188,7 @@ locks& locks::operator=(locks&& other) noexcept {
 locks locks::open(const store_factory& make, store_settings settings, open_options options) {
     if (!options.journal.empty() && options.journal != "none")
         throw option_error{"a store of one's own is opened without a journal: leave `journal` out"};
-    if (options.connections.postgresql)
+    if (!runtime::engines_of(options.connections).empty())
         throw option_error{
             "a store of one's own makes its connections itself: leave `connections` out"};
     const auto on_loop = [&](net::loop& where) { return make(where.get_executor()); };

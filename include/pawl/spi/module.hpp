@@ -56,6 +56,10 @@ struct engine_plan {
     // What the URL says about where and how to connect, such as "sslmode=", which cannot hold over
     // a connection of the application's own. Empty: nothing.
     std::string connects_by{};
+
+    // What the URL lacks unless the application gives the connections, such as a host, as a whole
+    // line for an option_error. Empty: nothing.
+    std::string lacks{};
 };
 
 // One engine of a module.

@@ -206,7 +206,7 @@ async<void> wire::dial(std::shared_ptr<wire> self, std::shared_ptr<const connect
 
 async<void> wire::borrow(std::shared_ptr<wire> self, std::shared_ptr<connection_provider> from,
                          instant deadline) {
-    auto asking = connection_provider::ask(from, self->loop_, deadline, self->place_);
+    auto asking = connection_provider::ask(from, deadline, self->place_);
     auto given = co_await std::move(asking);
     if (given.has_error()) co_return given.error();
     self->lent_ = std::make_shared<lent_connection>(*std::move(given));

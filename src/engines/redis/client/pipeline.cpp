@@ -157,6 +157,7 @@ async<void> pipeline::open(std::shared_ptr<pipeline> self) {
     self->stream_ = stream;
     self->parser_ = parser;
     auto facts = co_await dial(stream, parser, to);
+    if (to->lent_by) self->place_ = place_over(*stream, *to);
     if (facts.has_error()) co_return facts.error();
     self->facts_ = std::move(*facts);
     co_return result<void>{};
@@ -357,7 +358,9 @@ void pipeline::check_deadlines() {
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (state_ == state::connecting && attempt_deadline_ <= now) {
-        const auto* hint = settings_->tls ? " (a plain port wants redis://)" : "";
+        const auto* hint = settings_->lent_by ? " from connections.redis, or over what it gave"
+                           : settings_->tls   ? " (a plain port wants redis://)"
+                                              : "";
         given_up_ = failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
         if (!last_failure_) last_failure_ = given_up_;
         attempt_deadline_ = instant::max();

@@ -1,16 +1,26 @@
 // Where a Redis is, alone, behind its sentinels or sharded, and how to log in to it.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "net/tls_settings.hpp"
 
 #include <pawl/spi/store_settings.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+namespace pawl::net {
+template <class Given>
+class provider;
+}
+
 namespace pawl::redis {
+
+// Where the application's own connections come from.
+using socket_provider = net::provider<base::descriptor>;
 
 struct server_address {
     std::string host;
@@ -41,7 +51,8 @@ struct redis_settings {
     std::string user;       // empty: the default user
     std::string password;   // empty: no AUTH is sent
     std::uint32_t database = 0;
-    std::optional<net::tls_settings> tls;  // empty: no TLS
+    std::optional<net::tls_settings> tls;        // empty: no TLS
+    std::shared_ptr<socket_provider> lent_by{};  // then of all above only the database counts
 };
 
 // How long a write waits for its replicas: long enough for one that lives, and short enough to give

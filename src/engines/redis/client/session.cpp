@@ -4,6 +4,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "engines/redis/client/refusals.hpp"
+#include "net/provider.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -49,8 +50,32 @@ std::optional<failure> refuse_old(const std::string& place, std::string_view ver
                                           " is too old: pawl needs 5.0 or newer"};
 }
 
+failure unfit(const std::string& place, errc what, const std::string& why) {
+    return {what, place + ": the application's connection " + why};
+}
+
+// The application has connected it.
+async<void> borrow(std::shared_ptr<net::byte_stream> stream,
+                   std::shared_ptr<const redis_settings> settings) {
+    auto place = place_of(*settings);
+    auto asking = socket_provider::ask(settings->lent_by,
+                                       lease_clock::now() + settings->common.timeout, place);
+    auto given = co_await std::move(asking);
+    if (given.has_error()) co_return given.error();
+    const auto adopted = stream->adopt(std::move(*given));
+    if (adopted.has_error()) co_return unfit(place, adopted.error().code, adopted.error().detail);
+    if (!stream->is_quiet())
+        co_return unfit(place_over(*stream, *settings), errc::unreachable,
+                        "is closed by its server, or has a reply that was not read");
+    co_return result<void>{};
+}
+
 async<void> connect(std::shared_ptr<net::byte_stream> stream,
                     std::shared_ptr<const redis_settings> settings) {
+    if (settings->lent_by) {
+        auto borrowing = borrow(stream, settings);
+        co_return co_await std::move(borrowing);
+    }
     const auto place = place_of(*settings);
     result<void> connected;
     if (settings->unix_path.empty())
@@ -81,11 +106,13 @@ struct greeting {
             auth.add(settings.password);
             auth_at = count++;
         }
-        if (settings.database != 0) {
-            command_writer{commands, 2}.add("SELECT").add(std::int64_t{settings.database});
+        // What the application has selected is not known.
+        if (settings.database != 0 || settings.lent_by) {
+            selects = settings.database;
+            command_writer{commands, 2}.add("SELECT").add(std::int64_t{selects});
             select_at = count++;
         }
-        if (!settings.master_name.empty()) {
+        if (!settings.master_name.empty() || settings.lent_by) {
             command_writer{commands, 1}.add("ROLE");
             role_at = count++;
         }
@@ -97,6 +124,7 @@ struct greeting {
     std::size_t count = 0;
     std::optional<std::size_t> auth_at, select_at, role_at;
     std::size_t hello_at = 0;
+    std::uint32_t selects = 0;
 };
 
 // A sentinel's word can be older, or newer, than what the server knows of itself. Without the right
@@ -110,14 +138,35 @@ std::optional<failure> refuse_replica(const reply& role, const std::string& plac
                    place + " is no master now: its ROLE is " + base::printable(name)};
 }
 
+// What the application has left in the connection shows in the answers to SELECT and ROLE.
+std::optional<failure> refuse_lent(const greeting& asked, const replies& got,
+                                   const std::string& place) {
+    const auto& selected = got[*asked.select_at];
+    const auto& role = got[*asked.role_at];
+    if (selected.text.starts_with("NOAUTH")) return unfit(place, errc::denied, "is not logged in");
+    if (selected.text.find("allowed in this context") != std::string::npos)
+        return unfit(place, errc::rejected, "is subscribed to channels");
+    if (!selected.is_error() && selected.text == "QUEUED")
+        return unfit(place, errc::rejected,
+                     "is in a transaction: EXEC or DISCARD before it is given");
+    const bool answers_select = selected.is_error() || selected.text == "OK";
+    if (!answers_select || (!role.is_error() && !role.is_array()))
+        return unfit(place, errc::rejected, "has a reply outstanding");
+    return std::nullopt;
+}
+
 std::optional<failure> judge(const greeting& asked, const replies& got, const std::string& place) {
     if (asked.auth_at && got[*asked.auth_at].is_error())
         return failure{errc::denied, explain_refusal(place, got[*asked.auth_at].text).detail};
     const auto& hello = got[asked.hello_at];
     if (hello.is_error() && hello.text.starts_with("NOAUTH"))
         return explain_refusal(place, hello.text);
-    if (asked.select_at && got[*asked.select_at].is_error())
-        return explain_refusal(place, got[*asked.select_at].text);
+    if (asked.select_at && got[*asked.select_at].is_error()) {
+        // Who may not select is in database 0.
+        const auto& words = got[*asked.select_at].text;
+        if (asked.selects != 0 || !is_missing_privilege(words))
+            return explain_refusal(place, words);
+    }
     if (asked.role_at)
         if (auto bad = refuse_replica(got[*asked.role_at], place)) return bad;
     if (!hello.is_error() && !hello.is_array())
@@ -171,7 +220,7 @@ std::optional<failure> refuse_eviction(const reply& memory, const std::string& p
 async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
                                std::shared_ptr<reply_parser> parser,
                                std::shared_ptr<const redis_settings> settings) {
-    const auto place = place_of(*settings);
+    const auto place = place_over(*stream, *settings);
     std::string questions;
     command_writer{questions, 2}.add("INFO").add("server");
     const bool guarded = settings->common.quarantine.has_value();
@@ -191,7 +240,8 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
         if (auto unfit = refuse_eviction((*told)[1], place)) co_return std::move(*unfit);
     facts.run_id = field_of(server.text, "run_id");
     // Behind sentinels and in a cluster others have copies, by design.
-    if (!guarded || settings->shape != topology::single) co_return facts;
+    // The application may find another server, by means of its own.
+    if (!guarded || settings->shape != topology::single || settings->lent_by) co_return facts;
     const auto& appending = (*told)[2];
     if (is_synced(appending))
         facts.place = place_of_data(server.text, (*told)[3], (*told)[4]);
@@ -242,7 +292,13 @@ std::string server_version(std::string_view info) {
     return version.empty() ? std::string{} : "Redis " + std::string{version};
 }
 
+std::string place_over(const net::byte_stream& stream, const redis_settings& settings) {
+    auto leads_to = settings.lent_by ? stream.peer() : std::string{};
+    return leads_to.empty() ? place_of(settings) : leads_to;
+}
+
 std::string place_of(const redis_settings& settings) {
+    if (settings.lent_by) return "redis";
     if (!settings.unix_path.empty()) return settings.unix_path;
     const bool six = settings.host.find(':') != std::string::npos;
     auto place =
@@ -254,12 +310,14 @@ std::string place_of(const redis_settings& settings) {
 async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
                           std::shared_ptr<reply_parser> parser,
                           std::shared_ptr<const redis_settings> settings) {
-    const auto place = place_of(*settings);
     const auto connected = co_await connect(stream, settings);
     if (connected.has_error()) co_return connected.error();
+    const auto place = place_over(*stream, *settings);
     const greeting asked{*settings};
     const auto got = co_await exchange(stream, parser, asked.commands, asked.count, place);
     if (got.has_error()) co_return got.error();
+    if (settings->lent_by)
+        if (auto bad = refuse_lent(asked, *got, place)) co_return std::move(*bad);
     if (auto bad = judge(asked, *got, place)) co_return std::move(*bad);
     const bool hello_failed = (*got)[asked.hello_at].is_error();
     if (!settings->common.quarantine && !hello_failed) co_return session_facts{};

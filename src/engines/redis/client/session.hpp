@@ -34,6 +34,9 @@ std::string_view field_of(std::string_view info, std::string_view name);
 // `redis_version` is what Valkey says for clients that know Redis only.
 std::string server_version(std::string_view info);
 
+// As place_of(), but for what the application has connected: where that leads.
+std::string place_over(const net::byte_stream& stream, const redis_settings& settings);
+
 // Has no timeout: the owner of the stream closes it when the time is up. A failure is
 // `unreachable` when trying again may help; so a server that is no master, where settings ask for
 // one.

@@ -61,6 +61,7 @@ async<void> subscriber::open() {
     expiry.call_after(settings_->common.timeout, [stream] { stream->close(); });
     const auto facts = co_await dial(stream, parser_, to);
     expiry.cancel();
+    if (to->lent_by) server_ = place_over(*stream, *to);
     if (facts.has_error()) {
         stream->close();
         co_return facts.error();
