@@ -45,6 +45,12 @@ private:
 class lease_stream : public stream_user, public std::enable_shared_from_this<lease_stream> {
 public:
     explicit lease_stream(std::shared_ptr<client> through) : through_{std::move(through)} {}
+    // The stream would be gRPC's for ever, and with it its channel.
+    ~lease_stream() override {
+        if (stream_) stream_->cancel();
+    }
+    lease_stream(const lease_stream&) = delete;
+    lease_stream& operator=(const lease_stream&) = delete;
 
     // Of one lease.
     async<std::int64_t> keep_alive(std::int64_t lease, instant deadline);

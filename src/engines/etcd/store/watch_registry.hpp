@@ -49,6 +49,12 @@ private:
 class watch_registry : public stream_user, public std::enable_shared_from_this<watch_registry> {
 public:
     explicit watch_registry(std::shared_ptr<client> through) : through_{std::move(through)} {}
+    // The stream would be gRPC's for ever, and with it its channel.
+    ~watch_registry() override {
+        if (stream_) stream_->cancel();
+    }
+    watch_registry(const watch_registry&) = delete;
+    watch_registry& operator=(const watch_registry&) = delete;
 
     // Thread-safe.
     void close_from_anywhere();
