@@ -12,6 +12,10 @@
 
 // Of libpq, whose header is not needed here.
 struct pg_conn;
+// Of libgrpc++, as well.
+namespace grpc {
+class Channel;
+}
 
 namespace pawl {
 
@@ -55,6 +59,16 @@ struct connection_factories {
     // `redis+cluster:` and `redlock:`, which find their servers themselves. What does not go as
     // plain bytes, such as TLS, is done by what listens at the other end, such as a tunnel.
     std::function<int()> redis{};
+
+    // A channel of libgrpc++ to an etcd cluster, shared with the application: it may be the same
+    // each time, and the application may use it meanwhile. pawl asks for it with the first request
+    // and again after each failure, so a channel that is beyond repair is replaced by giving
+    // another. It must not repeat calls by a retry policy, and should take answers of 16 MiB.
+    //
+    // The channel finds the nodes and does TLS, in its way. pawl logs in if the URL has a user
+    // (`etcd:?user=NAME&password_file=PATH`). The wall clock of this machine stands in for that of
+    // a node, which a channel does not show; so a quarantine is rejected with option_error.
+    std::function<std::shared_ptr<grpc::Channel>()> etcd{};
 };
 
 }  // namespace pawl

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
+#include "net/provider.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -200,7 +201,8 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
       settings_{std::move(settings)},
       executor_{where.get_executor()},
       random_{base::fresh_seed()} {
-    base::ensure(!settings_->endpoints.empty());
+    base::ensure(is_lent() || !settings_->endpoints.empty());
+    if (is_lent()) nodes_.push_back({{}, "etcd", {}, nullptr});
     for (const auto& each : settings_->endpoints)
         nodes_.push_back({each, place_of(each), {}, nullptr});
 }
@@ -439,12 +441,22 @@ async<void> client::dial(std::size_t index, instant deadline) {
     auto seen = co_await reach(index, deadline);
     if (seen.has_error()) co_return seen.error();
     facts_ = std::move(*seen);
-    if (settings_->user.empty()) co_return result<void>{};
-    co_return co_await log_in(deadline);
+    if (!settings_->user.empty()) {
+        auto logging_in = log_in(deadline);
+        const auto logged_in = co_await std::move(logging_in);
+        if (logged_in.has_error()) co_return logged_in.error();
+    }
+    if (!is_lent()) co_return result<void>{};
+    auto looking = look(index, deadline);
+    co_return co_await std::move(looking);
 }
 
 // Sees who is there, and makes a channel to it.
 async<node_facts> client::reach(std::size_t index, instant deadline) {
+    if (is_lent()) {
+        auto borrowing = borrow(index, deadline);
+        co_return co_await std::move(borrowing);
+    }
     auto seen = co_await probe(executor_, nodes_[index].where, *settings_, deadline);
     if (seen.has_error()) co_return seen.error();
     auto& one = nodes_[index];
@@ -455,6 +467,27 @@ async<node_facts> client::reach(std::size_t index, instant deadline) {
     one.channel = std::move(*made);
     one.address = seen->address;
     co_return seen;
+}
+
+// Asked for anew after each failure: the application may have made another.
+async<node_facts> client::borrow(std::size_t index, instant deadline) {
+    keep_grpc_threads();
+    auto asking = channel_provider::ask(settings_->lent_by, deadline, nodes_[index].place);
+    auto given = co_await std::move(asking);
+    if (given.has_error()) co_return given.error();
+    nodes_[index].channel = *std::move(given);
+    co_return node_facts{{}, {}, read_own_clock(), {}};
+}
+
+// Who is at the other end of a channel of the application's, as far as this user may know.
+async<void> client::look(std::size_t index, instant deadline) {
+    auto asking = ask_status(index, deadline);
+    const auto status = co_await std::move(asking);
+    if (status.has_error() && status.error().code != errc::denied) co_return status.error();
+    if (status.has_error()) co_return result<void>{};
+    if (auto old = refuse_old(nodes_[index].place, status->version())) co_return std::move(*old);
+    facts_->version = status->version();
+    co_return result<void>{};
 }
 
 // At the present node.
@@ -491,6 +524,10 @@ async<clock_reading> client::clock(request_limits limits) {
         if (stands.has_error()) co_return stands.error();
     }
     if (lease_clock::now() - facts_->clock.taken() < clock_age_max) co_return facts_->clock;
+    if (is_lent()) {
+        facts_->clock = read_own_clock();
+        co_return facts_->clock;
+    }
     const auto asked = current_;
     auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, limits.deadline);
     if (seen.has_error()) {

@@ -73,6 +73,8 @@ public:
     client(net::loop& where, std::shared_ptr<const etcd_settings> settings);
 
     const etcd_settings& settings() const noexcept { return *settings_; }
+    // The application's channel finds the nodes, and shows neither their clock nor their TLS.
+    bool is_lent() const noexcept { return settings_->lent_by != nullptr; }
     const net::loop::executor_type& executor() const noexcept { return executor_; }
     const std::shared_ptr<net::attachment>& attachment() const noexcept { return attachment_; }
     instant deadline() const { return lease_clock::now() + settings_->common.timeout; }
@@ -133,6 +135,8 @@ private:
     async<void> dial_any();
     async<void> dial(std::size_t index, instant deadline);
     async<node_facts> reach(std::size_t index, instant deadline);
+    async<node_facts> borrow(std::size_t index, instant deadline);
+    async<void> look(std::size_t index, instant deadline);
     async<void> log_in(instant deadline);
     void settle(std::optional<failure> why);
     void leave_node();

@@ -53,16 +53,6 @@ std::string_view word_after(std::string_view text, std::string_view field) {
                                          : text.substr(begin + 1, end - begin - 1);
 }
 
-// 3.4 is the first whose watches may be named by their client, and the oldest that is tested.
-std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
-    const auto dot = version.find('.');
-    const auto major = number_in(version);
-    const auto minor = dot == std::string_view::npos ? -1 : number_in(version.substr(dot + 1));
-    if (major > 3 || (major == 3 && minor >= 4)) return std::nullopt;
-    return failure{errc::unsupported, place + ": etcd " + base::printable(version) +
-                                          " is too old: pawl needs 3.4 or newer"};
-}
-
 // Whether no more need be read: a server of something else may well keep the connection open.
 bool is_whole(std::string_view answer) {
     constexpr std::string_view http = "HTTP/1.";
@@ -172,7 +162,23 @@ micros clock_reading::likely(instant now) const noexcept {
     return std::clamp(time::wall_now().time_since_epoch(), earliest(now), latest(now));
 }
 
+clock_reading read_own_clock() {
+    const auto now = lease_clock::now();
+    return {std::chrono::floor<std::chrono::seconds>(time::wall_now().time_since_epoch()), now,
+            now};
+}
+
 // ---- The answer
+
+// 3.4 is the first whose watches may be named by their client, and the oldest that is tested.
+std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
+    const auto dot = version.find('.');
+    const auto major = number_in(version);
+    const auto minor = dot == std::string_view::npos ? -1 : number_in(version.substr(dot + 1));
+    if (major > 3 || (major == 3 && minor >= 4)) return std::nullopt;
+    return failure{errc::unsupported, place + ": etcd " + base::printable(version) +
+                                          " is too old: pawl needs 3.4 or newer"};
+}
 
 std::optional<version_answer> parse_version_answer(std::string_view text) {
     if (!text.starts_with("HTTP/1.1 200")) return std::nullopt;

@@ -56,6 +56,12 @@ struct node_facts {
 async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
                         const etcd_settings& settings, instant deadline);
 
+// This machine's own clock, for where no node's can be read.
+clock_reading read_own_clock();
+
+// Details begin with the place. Nothing: it is new enough.
+std::optional<failure> refuse_old(const std::string& place, std::string_view version);
+
 // What GET /version answered, as far as it matters. Exposed for its test.
 struct version_answer {
     std::string version;

@@ -49,10 +49,6 @@ void judge_quorum(const statuses& all, std::vector<finding>& into) {
         into.push_back({severity::ok, "quorum",
                         "there is a leader, and all " + std::to_string(serving) +
                             " endpoints of the URL serve"});
-    if (all.size() == 1)
-        into.push_back({severity::warn, "replication",
-                        "the URL names one endpoint: name three or more members, so that the "
-                        "loss of one is survived"});
 }
 
 void judge_size(const statuses& all, std::vector<finding>& into) {
@@ -137,8 +133,14 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
     seen.findings.push_back({severity::ok, "version", seen.version});
     // A Date has whole seconds, so nothing more exact can be said: no number for the clock itself.
     const auto now = lease_clock::now();
-    seen.findings.push_back(time::judge_clock("the node's clock", clock->earliest(now),
-                                              clock->latest(now), "shows the same second as ours"));
+    if (through->is_lent())
+        seen.findings.push_back({severity::ok, "clock",
+                                 "this machine's own counts: the application's channel shows "
+                                 "none of a node's"});
+    else
+        seen.findings.push_back(time::judge_clock("the node's clock", clock->earliest(now),
+                                                  clock->latest(now),
+                                                  "shows the same second as ours"));
     if (through->facts().tls) seen.findings.push_back(*through->facts().tls);
     statuses all;
     for (std::size_t i = 0; i < through->nodes(); ++i) {
@@ -146,6 +148,10 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
         all.emplace_back(through->place(i), std::move(status));
     }
     judge_quorum(all, seen.findings);
+    if (all.size() == 1 && !through->is_lent())
+        seen.findings.push_back({severity::warn, "replication",
+                                 "the URL names one endpoint: name three or more members, so that "
+                                 "the loss of one is survived"});
     judge_size(all, seen.findings);
     const wire::AlarmRequest which;
     const auto alarms = co_await through->ask<wire::AlarmResponse>(
