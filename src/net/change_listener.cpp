@@ -3,16 +3,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace pawl::net {
-namespace {
-
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
-
-}  // namespace
 
 // ---- Who waits
 
@@ -54,7 +47,7 @@ boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listene
             co_await std::move(pausing);
             continue;
         }
-        self->attempts_failed_ = 0;
+        self->retries_.succeeded();
         auto listening = self->listen();
         co_await std::move(listening);
         self->lose();
@@ -64,11 +57,7 @@ boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listene
 
 // Those who wait are told at once when trying again does not help.
 void change_listener::retire_attempt(const failure& why) {
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    not_before_ = timers::of(executor_).now() + millis{spread(random_)};
+    not_before_ = timers::of(executor_).now() + retries_.failed();
     hurried_.reset();
     for (auto& [name, where] : places_)
         for (auto* who : where.watches) who->why_ = why;

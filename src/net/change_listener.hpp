@@ -6,6 +6,7 @@
 #pragma once
 
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/event.hpp"
 #include "net/loop.hpp"
 
@@ -20,7 +21,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +46,7 @@ protected:
     };
 
     explicit change_listener(loop& where)
-        : executor_{where.get_executor()}, random_{where.clocks().seed()} {}
+        : executor_{where.get_executor()}, retries_{where.clocks().seed()} {}
     // By whoever makes one, once it is shared.
     void attach_to(loop& where) {
         attachment_ = net::attach(where.get_executor(), weak_from_this());
@@ -101,8 +101,7 @@ private:
     std::uint64_t numbers_ = 0;
     event hurried_;
     instant not_before_{};
-    std::uint32_t attempts_failed_ = 0;
-    std::minstd_rand random_;
+    backoff retries_;
 };
 
 // One coroutine that waits for one name. Is told of it from its construction to its destruction.

@@ -2,11 +2,15 @@
 // hold it. It is called once or never.
 #pragma once
 
+#include <pawl/errors.hpp>
+
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/post.hpp>
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -59,6 +63,17 @@ std::shared_ptr<completion_handler<Answer>> make_completion_handler(Handler&& ha
         });
     }
     return who;
+}
+
+// What give_up does then: the caller is told, whose request may have been sent. Posted, because who
+// cancels does not expect the cancelled to run before cancel() returns.
+template <class Executor, class Answer>
+void give_up(const Executor& executor, std::weak_ptr<completion_handler<Answer>> who,
+             std::string place) {
+    boost::asio::post(executor, [who = std::move(who), place = std::move(place)] {
+        if (const auto waits = who.lock())
+            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
+    });
 }
 
 }  // namespace pawl::net

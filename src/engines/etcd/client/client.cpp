@@ -30,8 +30,6 @@
 namespace pawl::etcd {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
 constexpr millis clock_age_max = std::chrono::minutes{1};
 // The largest answer: a full page of records with their locks and what is done.
 constexpr int answer_max = 16 * 1024 * 1024;
@@ -134,10 +132,12 @@ result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
     const auto credentials = make_credentials(settings.tls);
     if (credentials.has_error()) return credentials.error();
     grpc::ChannelArguments options;
-    options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(backoff_min.count()));
+    options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
+                   static_cast<int>(net::backoff::first.count()));
     options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
                    static_cast<int>(settings.common.timeout.count()));
-    options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(backoff_max.count()));
+    options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
+                   static_cast<int>(net::backoff::longest.count()));
     options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ping_every_ms);
     options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                    static_cast<int>(settings.common.timeout.count()));
@@ -200,7 +200,7 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
     : loop_{where},
       settings_{std::move(settings)},
       executor_{where.get_executor()},
-      random_{base::fresh_seed()} {
+      retries_{base::fresh_seed()} {
     base::ensure(is_lent() || !settings_->endpoints.empty());
     if (is_lent()) nodes_.push_back({{}, "etcd", {}, nullptr});
     for (const auto& each : settings_->endpoints)
@@ -285,9 +285,10 @@ async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer requ
             if (renewed.has_error()) co_return renewed.error();
             continue;
         }
-        if (cure != remedy::ask_again || lease_clock::now() + backoff_min >= limits.deadline)
+        if (cure != remedy::ask_again ||
+            lease_clock::now() + net::backoff::first >= limits.deadline)
             co_return got;
-        auto pause = net::sleep_for(backoff_min);
+        auto pause = net::sleep_for(net::backoff::first);
         co_await std::move(pause);
     }
 }
@@ -410,16 +411,11 @@ void client::settle(std::optional<failure> why) {
     last_failure_ = std::move(why);
     if (!last_failure_) {
         connected_ = true;
-        attempts_failed_ = 0;
+        retries_.succeeded();
         not_before_ = instant{};
         return;
     }
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    // Full jitter over the upper half: nodes that lost the server together do not come back so.
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    not_before_ = lease_clock::now() + millis{spread(random_)};
+    not_before_ = lease_clock::now() + retries_.failed();
 }
 
 // Each node in turn, beginning with the present one. What is wrong with the first is told, unless

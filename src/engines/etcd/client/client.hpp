@@ -10,6 +10,7 @@
 #include "engines/etcd/client/refusals.hpp"
 #include "engines/etcd/client/wire.pb.h"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/event.hpp"
 #include "net/loop.hpp"
 
@@ -25,7 +26,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -159,13 +159,12 @@ private:
     net::event closed_;  // or the loop has ended
     std::optional<node_facts> facts_;
     std::string token_;  // of the login; empty: none
-    std::uint32_t attempts_failed_ = 0;
     instant not_before_{};
     std::optional<failure> last_failure_;
     std::map<net::event*, store_down> waiting_;   // for a node
     std::map<std::uint64_t, net::event*> calls_;  // for an answer
     std::uint64_t last_call_ = 0;
-    std::minstd_rand random_;
+    net::backoff retries_;
 };
 
 }  // namespace pawl::etcd

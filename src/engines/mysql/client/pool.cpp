@@ -12,8 +12,6 @@
 namespace pawl::mysql {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
 // For a row, as session.sql tells the server.
 constexpr millis lock_wait{1000};
 // Before a transaction that lost against another is begun again.
@@ -46,6 +44,7 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
       loop_{where},
       executor_{where.get_executor()},
       deadlines_{executor_},
+      retries_{base::fresh_seed()},
       random_{base::fresh_seed()} {
     facts_.packet_max = packet_usual;
 }
@@ -120,14 +119,6 @@ void pool::deliver(const std::shared_ptr<completion_handler>& who, outcome got) 
     boost::asio::post(executor_, [who, later] { who->take(std::move(*later)); });
 }
 
-// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pool::give_up(std::weak_ptr<completion_handler> who) {
-    boost::asio::post(executor_, [who = std::move(who), place = place_] {
-        if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
-    });
-}
-
 // ---- Connections
 
 // One dials at a time: the first one makes the tables, and a server that is down or full must not
@@ -184,7 +175,7 @@ boost::asio::awaitable<bool> pool::stand_up(std::shared_ptr<link> line) {
             --dialling_;
             ++standing_;
             facts_ = std::move(*facts);
-            attempts_failed_ = 0;
+            retries_.succeeded();
             not_before_ = instant{};
             last_failure_.reset();
             // Those behind the first need not wait for it.
@@ -200,12 +191,7 @@ boost::asio::awaitable<bool> pool::stand_up(std::shared_ptr<link> line) {
 
 // True when another attempt is to be made.
 bool pool::retire_attempt(failure why) {
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    // Full jitter over the upper half: nodes that lost the server together do not come back so.
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    not_before_ = lease_clock::now() + millis{spread(random_)};
+    not_before_ = lease_clock::now() + retries_.failed();
     // A server may have no room for one more, and go on with those it has.
     if (standing_ > 0) return false;
     last_failure_ = std::move(why);

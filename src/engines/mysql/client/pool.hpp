@@ -8,6 +8,7 @@
 #include "engines/mysql/client/link.hpp"
 #include "engines/mysql/client/session.hpp"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/completion_handler.hpp"
 #include "net/deadline_watch.hpp"
 #include "net/loop.hpp"
@@ -109,7 +110,6 @@ private:
     boost::asio::awaitable<outcome> ask(request what);
     std::optional<failure> refuse(store_down unconnected) const;
     void deliver(const std::shared_ptr<completion_handler>& who, outcome got);
-    void give_up(std::weak_ptr<completion_handler> who);
 
     void grow();
     static boost::asio::awaitable<void> serve(std::shared_ptr<pool> self,
@@ -155,8 +155,8 @@ private:
     session_facts facts_;
     net::deadline_watch deadlines_;
     instant not_before_{};  // no new attempt to connect until then
-    std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
+    net::backoff retries_;
     std::minstd_rand random_;
 };
 
@@ -174,8 +174,9 @@ private:
 template <class Handler>
 void pool::submit(request what, Handler&& handler) {
     what.who = net::make_completion_handler<outcome>(
-        std::forward<Handler>(handler),
-        [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); });
+        std::forward<Handler>(handler), [this](std::weak_ptr<completion_handler> who) {
+            net::give_up(executor_, std::move(who), place_);
+        });
     enqueue(std::move(what));
 }
 

@@ -14,9 +14,6 @@
 namespace pawl::postgresql {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
-
 // The default of the database or of the user may be read-only or another isolation level.
 constexpr const char* begin_text = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
@@ -50,7 +47,7 @@ pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings
       prepares_{settings_->prepare == preparation::automatic},
       deadlines_{executor_},
       backoff_{executor_},
-      random_{base::fresh_seed()} {}
+      retries_{base::fresh_seed()} {}
 
 // ---- Asking
 
@@ -91,14 +88,6 @@ void pool::enqueue(statement what, store_down unconnected,
                         lease_clock::now() + settings_->common.timeout, unconnected});
     pump();
     if (deadlines_.when() == instant::max()) arm();
-}
-
-// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pool::give_up(std::weak_ptr<completion_handler> who) {
-    boost::asio::post(executor_, [who = std::move(who), place = place_] {
-        if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
-    });
 }
 
 bool pool::is_own_backend(std::int64_t process) const {
@@ -171,7 +160,7 @@ void pool::stand(const std::shared_ptr<wire>& on) {
     connecting_ = false;
     // Another server, perhaps.
     if (lines_.empty()) wraps_ = false;
-    attempts_failed_ = 0;
+    retries_.succeeded();
     not_before_ = instant{};
     last_failure_.reset();
     auto added = std::make_shared<line>();
@@ -183,12 +172,7 @@ void pool::stand(const std::shared_ptr<wire>& on) {
 
 // True when another attempt is to be made.
 bool pool::retire_attempt(failure why) {
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    // Full jitter over the upper half: nodes that lost the server together do not come back so.
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    not_before_ = lease_clock::now() + millis{spread(random_)};
+    not_before_ = lease_clock::now() + retries_.failed();
     if (!lines_.empty()) {
         // One more was wanted, not needed: the server may have no more to give.
         connecting_ = false;

@@ -12,6 +12,7 @@
 #include "engines/postgresql/client/statement.hpp"
 #include "engines/postgresql/client/wire.hpp"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/boot_timer.hpp"
 #include "net/completion_handler.hpp"
 #include "net/deadline_watch.hpp"
@@ -28,7 +29,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -128,7 +128,6 @@ private:
     void submit(statement what, store_down unconnected, Handler&& handler);
     void enqueue(statement what, store_down unconnected, std::shared_ptr<completion_handler> who);
     std::optional<failure> refuse(store_down unconnected) const;
-    void give_up(std::weak_ptr<completion_handler> who);
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pool> self);
@@ -193,17 +192,17 @@ private:
     instant attempt_deadline_ = instant::max();
     instant not_before_{};   // no new attempt to connect until then
     instant locks_until_{};  // until then a wait for a lock is remembered
-    std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
-    std::minstd_rand random_;
+    net::backoff retries_;
 };
 
 template <class Handler>
 void pool::submit(statement what, store_down unconnected, Handler&& handler) {
     enqueue(std::move(what), unconnected,
             net::make_completion_handler<answer>(
-                std::forward<Handler>(handler),
-                [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
+                std::forward<Handler>(handler), [this](std::weak_ptr<completion_handler> who) {
+                    net::give_up(executor_, std::move(who), place_);
+                }));
 }
 
 }  // namespace pawl::postgresql

@@ -12,12 +12,6 @@
 #include <vector>
 
 namespace pawl::redis {
-namespace {
-
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
-
-}  // namespace
 
 std::shared_ptr<pipeline> pipeline::make(net::loop& where,
                                          std::shared_ptr<const redis_settings> settings,
@@ -38,7 +32,7 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
       place_{place_of(*settings_)},
       deadlines_{executor_},
       backoff_{executor_},
-      random_{base::fresh_seed()} {}
+      retries_{base::fresh_seed()} {}
 
 // ---- Asking
 
@@ -103,14 +97,6 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
         flush_soon();
 }
 
-// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void pipeline::give_up(std::weak_ptr<completion_handler> who) {
-    boost::asio::post(executor_, [who = std::move(who), place = place_] {
-        if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
-    });
-}
-
 // ---- Connecting
 
 void pipeline::start_connecting() {
@@ -165,7 +151,7 @@ async<void> pipeline::open(std::shared_ptr<pipeline> self) {
 
 void pipeline::stand() {
     state_ = state::connected;
-    attempts_failed_ = 0;
+    retries_.succeeded();
     not_before_ = instant{};
     last_failure_.reset();
     sending_ = false;
@@ -175,12 +161,7 @@ void pipeline::stand() {
 
 // True when another attempt is to be made.
 bool pipeline::retire_attempt(failure why) {
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    // Full jitter over the upper half: nodes that lost the server together do not come back so.
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    not_before_ = lease_clock::now() + millis{spread(random_)};
+    not_before_ = lease_clock::now() + retries_.failed();
     last_failure_ = std::move(why);
     if (may_pass(last_failure_->code) && bounds_.unconnected == store_down::retry) {
         drop_impatient();

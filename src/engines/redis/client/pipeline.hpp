@@ -11,6 +11,7 @@
 #include "engines/redis/client/resp.hpp"
 #include "engines/redis/client/session.hpp"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
 #include "net/completion_handler.hpp"
@@ -29,7 +30,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -115,7 +115,6 @@ private:
     std::optional<failure> refuse(std::string_view commands, store_down unconnected) const;
     void enqueue(std::string_view commands, std::size_t count, instant deadline,
                  store_down unconnected, std::shared_ptr<completion_handler> who);
-    void give_up(std::weak_ptr<completion_handler> who);
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pipeline> self);
@@ -177,10 +176,9 @@ private:
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();
     instant not_before_{};  // no new attempt to connect until then
-    std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
     std::optional<failure> given_up_;  // the attempt that goes on, because it took too long
-    std::minstd_rand random_;
+    net::backoff retries_;
     std::array<char, std::size_t{32} * 1024> bytes_;
 };
 
@@ -189,8 +187,9 @@ void pipeline::submit(std::string_view commands, std::size_t count, instant dead
                       store_down unconnected, Handler&& handler) {
     enqueue(commands, count, deadline, unconnected,
             net::make_completion_handler<answer>(
-                std::forward<Handler>(handler),
-                [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
+                std::forward<Handler>(handler), [this](std::weak_ptr<completion_handler> who) {
+                    net::give_up(executor_, std::move(who), place_);
+                }));
 }
 
 }  // namespace pawl::redis

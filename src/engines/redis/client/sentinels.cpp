@@ -19,8 +19,6 @@
 namespace pawl::redis {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
 // A sentinel that is listened to and says nothing is asked whether it lives.
 constexpr millis pulse_interval{2000};
 constexpr const char* announcements = "+switch-master";
@@ -57,7 +55,7 @@ sentinels::sentinels(net::loop& where, std::shared_ptr<const redis_settings> set
       executor_{where.get_executor()},
       backoff_{executor_},
       pulse_{executor_},
-      random_{base::fresh_seed()} {
+      retries_{base::fresh_seed()} {
     base::ensure(!settings_->seeds.empty() && !settings_->master_name.empty());
     for (const auto& seed : settings_->seeds) asked_.push_back(settings_for(*settings_, seed));
 }
@@ -172,10 +170,7 @@ boost::asio::awaitable<void> sentinels::listen_for_ever(std::shared_ptr<sentinel
     for (std::size_t which = self->preferred_; !self->closed_; ++which) {
         co_await listen(self, which % self->asked_.size());
         if (self->closed_) break;
-        const auto step = std::min<millis>(
-            backoff_max, backoff_min * (1 << std::min(self->attempts_failed_++, 7u)));
-        std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-        self->backoff_->set(lease_clock::now() + millis{spread(self->random_)});
+        self->backoff_->set(lease_clock::now() + self->retries_.failed());
         co_await self->backoff_->wait();
     }
 }
@@ -227,7 +222,7 @@ void sentinels::take(const reply& push) {
     if (!push.is_array() || push.elements.size() != 3) return;
     if (push.elements[0].text == "subscribe") {
         // What was announced before is found by asking.
-        attempts_failed_ = 0;
+        retries_.succeeded();
         subscribed_ = true;
         boost::asio::co_spawn(executor_, compare(shared_from_this()), boost::asio::detached);
         return;

@@ -7,6 +7,7 @@
 #include "engines/redis/client/locator.hpp"
 #include "engines/redis/client/resp.hpp"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
 #include "net/callback_timer.hpp"
@@ -19,7 +20,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <vector>
 
 namespace pawl::redis {
@@ -84,8 +84,7 @@ private:
     std::shared_ptr<net::byte_stream> ear_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     std::optional<net::callback_timer> pulse_;
-    std::uint32_t attempts_failed_ = 0;
-    std::minstd_rand random_;
+    net::backoff retries_;
 };
 
 }  // namespace pawl::redis

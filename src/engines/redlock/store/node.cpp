@@ -2,6 +2,7 @@
 
 #include "base/identity.hpp"
 #include "engines/redis/client/refusals.hpp"
+#include "net/backoff.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -11,8 +12,6 @@
 namespace pawl::redlock {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
 // How long a node that is down is tried after somebody last wanted it.
 constexpr millis interest{10'000};
 // How many pending commands are tried one after the other though each is refused.
@@ -33,8 +32,7 @@ node::node(net::loop& where, std::shared_ptr<const redis::redis_settings> settin
       executor_{where.get_executor()},
       link_{redis::pipeline::make(where, settings_)},
       subscriber_{redis::subscriber::make(where, settings_)},
-      pause_{executor_},
-      random_{base::fresh_seed()} {}
+      pause_{executor_} {}
 
 // ---- Asking
 
@@ -138,7 +136,7 @@ bool node::is_worth_trying() {
 boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
     std::string ping;
     redis::command_writer{ping, 1}.add("PING");
-    auto pause = backoff_min;
+    net::backoff retries{base::fresh_seed()};
     while (self->is_worth_trying()) {
         if (self->is_down()) {
             const auto got = co_await self->link_->ask(ping);
@@ -150,10 +148,8 @@ boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
             }
             if (got.has_error()) self->note_failure(got.error());
         }
-        std::uniform_int_distribution<millis::rep> spread{pause.count() / 2, pause.count()};
-        self->pause_->set(lease_clock::now() + millis{spread(self->random_)});
+        self->pause_->set(lease_clock::now() + retries.failed());
         co_await self->pause_->wait();
-        pause = std::min(pause * 2, backoff_max);
         if (!self->is_down()) self->settle();
     }
     self->trying_ = false;

@@ -22,7 +22,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 
@@ -124,7 +123,6 @@ private:
     bool closed_ = false;
     std::deque<pending_command> pending_;
     std::optional<net::boot_timer> pause_;  // empty once the loop has ended
-    std::minstd_rand random_;
     std::string scratch_;  // the command being encoded; copied before anybody else encodes
 };
 

@@ -18,8 +18,6 @@
 namespace pawl::zookeeper {
 namespace {
 
-constexpr millis backoff_min{10};
-constexpr millis backoff_max{1000};
 constexpr millis beat_max{5000};
 constexpr millis beat_min{50};
 constexpr std::size_t requests_max = std::size_t{64} * 1024;
@@ -67,6 +65,7 @@ session::session(net::loop& where, std::shared_ptr<const zookeeper_settings> set
       executor_{where.get_executor()},
       socket_{std::in_place, executor_},
       timer_{std::in_place, executor_},
+      retries_{base::fresh_seed()},
       random_{base::fresh_seed()} {}
 
 // ---- Asking
@@ -132,14 +131,6 @@ void session::finish(std::uint64_t number, result<answer> got) {
     if (who) who->take(std::move(got));
 }
 
-// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
-void session::give_up(std::weak_ptr<completion_handler> who) {
-    boost::asio::post(executor_, [who = std::move(who), place = place_] {
-        if (const auto waits = who.lock())
-            waits->take(failure{errc::outcome_unknown, place + ": cancelled by the caller"});
-    });
-}
-
 namespace {
 
 // The answers of several requests for one handler, in the order of the requests.
@@ -182,7 +173,9 @@ async<std::vector<answer>> session::ask_all(std::vector<request> wanted, instant
     auto begin = [this, &wanted, &all, until](auto&& handler) {
         auto who = net::make_completion_handler<result<answer>>(
             std::forward<decltype(handler)>(handler),
-            [this](std::weak_ptr<completion_handler> gone) { give_up(std::move(gone)); });
+            [this](std::weak_ptr<completion_handler> gone) {
+                net::give_up(executor_, std::move(gone), place_);
+            });
         for (std::size_t i = 0; i < wanted.size(); ++i)
             enqueue(std::move(wanted[i]), until, std::make_shared<reply_collector>(all, who, i));
     };
@@ -319,17 +312,8 @@ boost::asio::awaitable<void> session::look_names_up(std::shared_ptr<session> sel
         self->handle_->move_to(*addresses);
 }
 
-millis session::next_backoff() {
-    const auto step =
-        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
-    ++attempts_failed_;
-    // Jitter over the upper half: nodes that lost the server together do not come back so.
-    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    return millis{spread(random_)};
-}
-
 void session::retire_attempt(failure why) {
-    not_before_ = lease_clock::now() + next_backoff();
+    not_before_ = lease_clock::now() + retries_.failed();
     last_failure_ = std::move(why);
     if (may_pass(last_failure_->code)) {
         expire(lease_clock::now());
@@ -447,7 +431,7 @@ void session::stand() {
     id_ = handle_->session_id();
     connect_by_ = instant::max();
     nudge_at_ = instant::max();
-    attempts_failed_ = 0;
+    retries_.succeeded();
     not_before_ = instant{};
     last_failure_.reset();
     beat_at_ = lease_clock::now() + beat_every();
@@ -462,7 +446,7 @@ void session::fall() {
     beat_at_ = instant::max();
     const auto now = lease_clock::now();
     fell_at_ = now;
-    nudge_at_ = now + next_backoff();
+    nudge_at_ = now + retries_.failed();
     connect_by_ = now + settings_->common.timeout;
     arm(std::min(nudge_at_, connect_by_));
     wake_watches();
@@ -515,7 +499,7 @@ boost::asio::awaitable<void> session::watch::fired() {
         waiting_ = net::make_completion_handler<result<answer>>(
             std::forward<decltype(handler)>(handler),
             [where = where_.get()](std::weak_ptr<completion_handler> gone) {
-                where->give_up(std::move(gone));
+                net::give_up(where->executor_, std::move(gone), where->place_);
             });
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
@@ -614,7 +598,7 @@ void session::look_at_time() {
     }
     if (state_ == state::connecting && nudge_at_ <= now && handle_) {
         // The C client pauses between its attempts, the longer the longer the session's timeout.
-        nudge_at_ = now + next_backoff();
+        nudge_at_ = now + retries_.failed();
         due = true;
         if (!looking_up_ && has_names(settings_->servers))
             boost::asio::co_spawn(executor_, look_names_up(shared_from_this()),

@@ -9,6 +9,7 @@
 #include "engines/zookeeper/client/client_handle.hpp"
 #include "engines/zookeeper/client/socket_watch.hpp"
 #include "net/attachment.hpp"
+#include "net/backoff.hpp"
 #include "net/boot_timer.hpp"
 #include "net/completion_handler.hpp"
 #include "net/loop.hpp"
@@ -119,11 +120,11 @@ private:
     void submit(request wanted, instant until, Handler&& handler) {
         enqueue(std::move(wanted), until,
                 net::make_completion_handler<result<answer>>(
-                    std::forward<Handler>(handler),
-                    [this](std::weak_ptr<completion_handler> who) { give_up(std::move(who)); }));
+                    std::forward<Handler>(handler), [this](std::weak_ptr<completion_handler> who) {
+                        net::give_up(executor_, std::move(who), place_);
+                    }));
     }
     void enqueue(request wanted, instant until, std::shared_ptr<completion_handler> who);
-    void give_up(std::weak_ptr<completion_handler> who);
     void send(std::uint64_t number, waiting& one);
     void send_unsent();
     void finish(std::uint64_t number, result<answer> got);
@@ -157,7 +158,6 @@ private:
     void look_at_time();
     void expire(instant now);
     millis beat_every() const;
-    millis next_backoff();
 
     void close();
     void loop_ends() override;
@@ -195,8 +195,8 @@ private:
     instant nudge_at_ = instant::max();
     instant fell_at_{};  // when the connection was lost
     instant not_before_{};
-    std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
+    net::backoff retries_;
     std::minstd_rand random_;
 };
 
