@@ -13,6 +13,25 @@ else()
 endif()
 set(PAWL_WHOLE_PROGRAM_DIR ${CMAKE_INSTALL_LIBDIR}/pawl)
 
+# A program that loads modules, or the shared library: what of its symbols they find. A sanitizer's own have to be seen, too.
+function(pawl_shows_core target)
+  set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
+  if(NOT PAWL_SANITIZE)
+    pawl_shows_symbols(${target} core)
+  endif()
+endfunction()
+
+# A module: its entry, and what it shares with the core.
+function(pawl_shows_entry target)
+  pawl_shows_symbols(${target} module)
+endfunction()
+
+function(pawl_shows_symbols target which)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/symbols_of_${which}.map)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${map})
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${map})
+endfunction()
+
 # What is part of another library is linked there.
 set(PAWL_OF_OTHERS "pawl_|^Boost::headers$|^Threads::Threads$")
 
@@ -51,6 +70,7 @@ function(pawl_engine name)
   pawl_libraries_of(libraries ${ENGINE_MODULES})
   add_library(pawl_module_${name} MODULE module_entry.cpp ${objects})
   pawl_compile_options(pawl_module_${name})
+  pawl_shows_entry(pawl_module_${name})
   set_target_properties(pawl_module_${name} PROPERTIES PREFIX "" NO_SONAME ON OUTPUT_NAME pawl-${name}
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${PAWL_ENGINE_DIR})
   target_compile_definitions(pawl_module_${name} PRIVATE PAWL_ENGINES=pawl_engines_${name})

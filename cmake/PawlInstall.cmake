@@ -31,6 +31,10 @@ target_include_directories(pawl INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(pawl PUBLIC Boost::headers Threads::Threads PRIVATE ${libraries}
                       $<BUILD_INTERFACE:pawl_flags>)
+get_target_property(kind pawl TYPE)
+if(kind STREQUAL "SHARED_LIBRARY")
+  pawl_shows_core(pawl)
+endif()
 
 # For authors of engines: the headers and nothing to link, as the core is in the program that loads a module.
 add_library(pawl_spi INTERFACE)
@@ -43,7 +47,6 @@ set_target_properties(pawl_spi PROPERTIES EXPORT_NAME spi)
 
 # An engine as a static library, for programs that shall need no file beside them.
 foreach(engine ${engines})
-  get_target_property(kind pawl TYPE)
   if(kind STREQUAL "STATIC_LIBRARY")
     get_property(of_engine GLOBAL PROPERTY PAWL_ENGINE_MODULES_${engine})
     set(objects "")
@@ -90,7 +93,6 @@ if(NOT PAWL_INSTALL)
 endif()
 
 # pawlConfig.cmake and the .pc files find again what was found here, and nothing else.
-get_target_property(kind pawl TYPE)
 set(PAWL_NEEDS_STATIC OFF)
 if(kind STREQUAL "STATIC_LIBRARY")
   set(PAWL_NEEDS_STATIC ON)

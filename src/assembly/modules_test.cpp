@@ -1,13 +1,22 @@
 #include "assembly/modules.hpp"
 #include "assembly/engines.hpp"
+#include "net/loop.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <typeinfo>
+#include <utility>
+#include <variant>
 
 namespace pawl::assembly {
 namespace {
@@ -55,6 +64,58 @@ TEST_F(Modules, AreLoadedOnce) {
     EXPECT_EQ(&load_module(*file), &load_module(*file));
     std::filesystem::create_symlink(*file, own_ / "pawl-fitting.so");
     EXPECT_EQ(&load_module(own_ / "pawl-fitting.so"), &load_module(*file));
+}
+
+boost::asio::awaitable<std::shared_ptr<lease_store>> open_on(net::loop& where, std::string url) {
+    co_return plan_store(url).make(where);
+}
+
+// What a module throws is the program's: by its type, by typeid and by dynamic_cast. Its Asio is
+// the program's as well, and what it has of another library is not the other module's.
+TEST_F(Modules, TwoInOneProcessShareTheCoreAndNothingElse) {
+    net::loop where;
+    for (const std::string name : {"fitting", "second"}) {
+        try {
+            plan_store(name + ":here");
+            ADD_FAILURE() << name;
+        } catch (const std::exception& error) {
+            EXPECT_EQ(typeid(error), typeid(option_error));
+            EXPECT_NE(dynamic_cast<const option_error*>(&error), nullptr);
+        }
+        try {
+            where.wait_for(open_on(where, name + ":denied"));
+            ADD_FAILURE() << name;
+        } catch (const std::exception& error) {
+            EXPECT_EQ(typeid(error), typeid(store_error));
+            const auto* denied = dynamic_cast<const store_error*>(&error);
+            ASSERT_NE(denied, nullptr);
+            EXPECT_EQ(denied->code(), errc::denied);
+            EXPECT_EQ(error.what(), name + " on its loop");
+        }
+        EXPECT_THROW(where.wait_for(open_on(where, name + ":denied")), store_error);
+    }
+}
+
+boost::asio::awaitable<bool> outlives_its_lease(std::shared_ptr<lease_store> store) {
+    claim wanted{"key", "id", "owner", millis{50}};
+    auto asking = store->acquire(std::move(wanted));
+    const auto answer = co_await std::move(asking);
+    const auto* granted = answer.has_value() ? std::get_if<grant>(&*answer) : nullptr;
+    if (granted == nullptr) co_return false;
+    auto waiting = store->wait_change("key", granted->token);
+    const auto ended = co_await std::move(waiting);
+    co_return ended.has_value();
+}
+
+// Both wait on timers of Asio's, whose service whichever comes first has made.
+TEST_F(Modules, TwoRunCoroutinesOnOneLoop) {
+    net::loop where;
+    auto first = plan_store("fitting:store").make(where);
+    auto second = plan_store("second:store").make(where);
+    auto one = boost::asio::co_spawn(where.context(), outlives_its_lease(std::move(first)),
+                                     boost::asio::use_future);
+    EXPECT_TRUE(where.wait_for(outlives_its_lease(std::move(second))));
+    EXPECT_TRUE(one.get());
 }
 
 TEST_F(Modules, ThatDoNotFitAreRejectedInOneLine) {
