@@ -102,12 +102,13 @@ private:
         --under_way_;
         if (asked->abandoned) return;
         auto answer = std::make_shared<Given>(std::move(given));
-        boost::asio::post(loop_.get_executor(), [asked, answer, fault = std::move(fault), &on = loop_] {
-            if (asked->abandoned) return on.hand_to_pool([answer] {});
-            asked->given = std::move(*answer);
-            asked->fault = fault;
-            asked->answered.set();
-        });
+        boost::asio::post(loop_.get_executor(),
+                          [asked, answer, fault = std::move(fault), &on = loop_] {
+                              if (asked->abandoned) return on.hand_to_pool([answer] {});
+                              asked->given = std::move(*answer);
+                              asked->fault = fault;
+                              asked->answered.set();
+                          });
     }
 
     const std::function<Given()> make_;

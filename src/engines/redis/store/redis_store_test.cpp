@@ -267,6 +267,47 @@ TEST(RedisStore, AGrantWithoutItsReplicasGivesTheOccurrenceBack) {
     EXPECT_GT(number(other.granted(conformance::fresh_occurrence("job", due))), 0u);
 }
 
+// Goal: a claim that no replica has confirmed ends, whatever its withdrawal came to: a waiter asked
+// for ever under an id that was dead. Method: a proxy that is slow enough to cut the connection
+// while the withdrawal's answer is on its way, and then while the withdrawal is.
+TEST(RedisStore, AGrantWithoutItsReplicasEndsThoughItsWithdrawalIsLost) {
+    redis_server server;
+    for (const bool arrives : {true, false}) {
+        SCOPED_TRACE(arrives);
+        tcp_proxy proxy{server.port()};
+        auto settings = on_port(proxy.port());
+        settings.replicas = 1;
+        settings.common.timeout = 30s;
+        auto mine = open(settings);
+        EXPECT_TRUE(mine.inspect("key").has_value());
+        auto other = open(on_port(server.port()));
+        const auto key = arrives ? "first" : "second";
+        const auto is_held = [&] {
+            const auto seen = other.inspect(key).value();
+            return seen && number(seen->holder) != 0;
+        };
+        proxy.delay(1s);
+        auto asking =
+            std::async(std::launch::async, [&] { return mine.acquire(fresh_claim(key, 60s)); });
+        until(is_held);
+        if (arrives) {
+            until([&] { return !is_held(); });
+        } else {
+            proxy.stall(direction::to_server);
+            EXPECT_TRUE(proxy.wait_for_held_bytes(direction::to_server, 1));
+        }
+        proxy.cut();
+        proxy.delay(0s);
+        proxy.resume(direction::to_server);
+        expect_failure(asking.get(), errc::rejected, "0 of 1 replicas have it");
+        // Long before its TTL is over.
+        until([&] {
+            const auto got = other.acquire(fresh_claim(key)).value();
+            return std::holds_alternative<grant>(got);
+        });
+    }
+}
+
 TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
     redis_server server;
     auto mine = open(on_port(server.port()));
