@@ -127,8 +127,10 @@ public:
     // REQUIRES: not on pawl's own loop, unless open_options::executor has it.
     ~locks();
 
-    // Ends all as the destructor does, without blocking a thread. The object can only be destroyed
-    // or assigned to, from the call on. Throws std::logic_error on a moved-from object.
+    // Ends all as the destructor does, without blocking a thread. From the moment that it is
+    // awaited the object can only be destroyed or assigned to, and it must be there until then.
+    // Throws std::logic_error on a moved-from object, and on pawl's own executor, get_executor(),
+    // which ends with it.
     [[nodiscard]] boost::asio::awaitable<void> async_close();
 
     locks(locks&&) noexcept;

@@ -172,7 +172,7 @@ public:
     // Throws option_error for options out of their bounds. Does not ask the store.
     explicit scheduler(locks& where, scheduler_options options = {});
 
-    // REQUIRES: no run() is active.
+    // May come after the end of its `locks`. REQUIRES: no run() is active.
     ~scheduler();
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
@@ -192,6 +192,7 @@ public:
     // it claims nothing more, and lets bodies finish for `shutdown_grace` while their leases are
     // renewed. Then it tells them to stop, waits for them, and releases. It waits for a body that
     // does not heed its stop token.
+    // The end of its `locks` ends it as `stop` does, and from then on it throws errc::closed.
     // Throws store_error if the journal cannot be opened, and option_error if it runs already.
     // Failures of the store and the journal while it runs do not end it.
     void run(std::stop_token stop);

@@ -6,11 +6,14 @@
 
 namespace pawl::net {
 
-// None of them goes on within this call, nor touches the event when it does.
+// None of them is resumed within this call, nor touches the event when it is. Where a guest ends,
+// one may be destroyed here, and the event with it.
 void event::end_waits(bool woken) {
-    while (!waiting_.empty()) {
-        auto& next = waiting_.front();
-        waiting_.pop_front();
+    decltype(waiting_) left;
+    left.swap(waiting_);
+    while (!left.empty()) {
+        auto& next = left.front();
+        left.pop_front();
         next.woken = woken;
         next.timer.cancel();
     }

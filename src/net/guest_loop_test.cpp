@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -69,7 +70,7 @@ TEST_F(GuestLoop, RunsOnItsHostsThreadAlone) {
     });
     host.run();
     EXPECT_EQ(ran_on, std::this_thread::get_id());
-    EXPECT_EQ(threads_now(), before);
+    EXPECT_LE(threads_now(), before);
 }
 
 TEST_F(GuestLoop, ItsHostHasWorkWhileItIsThere) {
@@ -147,7 +148,8 @@ TEST_F(GuestLoop, ACallThatBlocksEndsWithTheGuest) {
     auto asking = [&]() -> awaitable<void> {
         // Behind what the other thread has posted.
         while (answer.wait_for(0s) != std::future_status::ready) {
-            guest->context_ends();
+            guest->begin_ending();
+            guest->finish_ending();
             co_await boost::asio::post(boost::asio::use_awaitable);
         }
     };
@@ -186,8 +188,23 @@ TEST(GuestOfADyingHost, EndsWithIt) {
     loop::leave(std::move(guest));
 }
 
+// Goal: a fork is rejected while a guest is there, and its host is as before. Method: names are
+// resolved by a service that prepares itself for a fork, and so they are before and after.
 TEST_F(GuestLoop, AForkIsRejectedWhileItIsThere) {
+    boost::asio::ip::tcp::resolver resolver{host};
+    const auto resolves = [&] {
+        bool done = false;
+        resolver.async_resolve("localhost", "80", [&](auto, auto) {
+            done = true;
+            host.stop();
+        });
+        host.restart();
+        host.run_for(30s);
+        return done;
+    };
+    EXPECT_TRUE(resolves());
     EXPECT_THROW(host.notify_fork(boost::asio::execution_context::fork_prepare), std::logic_error);
+    EXPECT_TRUE(resolves());
     loop::leave(std::move(guest));
     host.notify_fork(boost::asio::execution_context::fork_prepare);
     host.notify_fork(boost::asio::execution_context::fork_parent);

@@ -7,8 +7,9 @@
 #include <chrono>
 #include <stdexcept>
 #include <system_error>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace pawl::net {
 namespace {
@@ -23,6 +24,7 @@ struct driving {
     void* loop_driver = nullptr;
 };
 thread_local driving current;
+thread_local int bodies_here = 0;
 
 // A blocked caller who drives is not who a handler's exception is for: it ends the process, whoever
 // drives.
@@ -41,9 +43,9 @@ public:
         awaited_operations::of(owner);
     }
 
-    void add(loop& one) {
+    void add(const std::shared_ptr<loop>& one) {
         const std::lock_guard lock{mutex_};
-        all_.insert(&one);
+        all_.emplace(one.get(), one);
     }
     void remove(loop& one) {
         const std::lock_guard lock{mutex_};
@@ -52,24 +54,32 @@ public:
 
 private:
     void shutdown() override {
-        std::unordered_set<loop*> left;
+        std::vector<std::shared_ptr<loop>> left;
         {
             const std::lock_guard lock{mutex_};
-            left.swap(all_);
+            for (const auto& [at, one] : all_)
+                // Kept: the last frames may be the last who do.
+                if (auto kept = one.lock()) left.push_back(std::move(kept));
         }
-        for (auto* one : left) one->context_ends();
+        // A body of one may wait for another.
+        for (const auto& one : left) one->begin_ending();
+        for (const auto& one : left) one->finish_ending();
     }
     // A child that is told that it may use the context would renew its parent's leases.
     void notify_fork(boost::asio::execution_context::fork_event event) override {
-        const std::lock_guard lock{mutex_};
-        if (event == boost::asio::execution_context::fork_prepare && !all_.empty())
-            throw std::logic_error{
-                "a locks object of pawl works in this io_context: await its async_close() before "
-                "fork()"};
+        {
+            const std::lock_guard lock{mutex_};
+            if (event != boost::asio::execution_context::fork_prepare || all_.empty()) return;
+        }
+        // Services that are younger have prepared themselves.
+        context().notify_fork(boost::asio::execution_context::fork_parent);
+        throw std::logic_error{
+            "a locks object of pawl works in this io_context: await its async_close() before "
+            "fork()"};
     }
 
     std::mutex mutex_;
-    std::unordered_set<loop*> all_;
+    std::unordered_map<loop*, std::weak_ptr<loop>> all_;  // under mutex_
 };
 
 }  // namespace
@@ -114,46 +124,60 @@ loop::loop(boost::asio::io_context& host)
 
 std::shared_ptr<loop> loop::guest_of(boost::asio::io_context& host) {
     std::shared_ptr<loop> made{new loop{host}};
-    boost::asio::use_service<guests>(host).add(*made);
+    boost::asio::use_service<guests>(host).add(made);
     return made;
 }
 
 loop_executor loop::get_executor() const {
     if (!guest_) return loop_executor{context_.get_executor()};
-    const auto host = context_.get_executor();
-    return {guest_executor{host, *guest_, has_ended() ? nullptr : life_}, host, *guest_};
+    const bool ended = has_ended();
+    // Of a guest that has ended nothing is run, and its host may be gone.
+    static auto& nowhere = *new boost::asio::io_context{1};
+    const auto host = ended ? nowhere.get_executor() : context_.get_executor();
+    return {guest_executor{host, *guest_, ended ? nullptr : life_}, host, *guest_};
 }
 
-void loop::context_ends() noexcept {
+void loop::release_drivers(bool of_bodies) {
+    const std::lock_guard lock{mutex_};
+    for (auto* one : drivers_) {
+        if (one->done || (of_bodies && !one->in_body)) continue;
+        one->error = std::make_exception_ptr(store_error{locks_closed()});
+        one->done = true;
+        one->changed.notify_one();
+    }
+}
+
+void loop::begin_ending() noexcept {
     if (has_ended()) return;
+    boost::asio::use_service<guests>(context_).remove(*this);
     life_->ended_by = std::this_thread::get_id();
     life_->ended.store(true, std::memory_order_release);
+    release_drivers(true);
+}
+
+// Bodies use the frames of those who wait for them, who are let go of last.
+void loop::finish_ending() noexcept {
     // Its threads may post to the host.
     pool_.stop();
-    {
-        const std::lock_guard lock{mutex_};
-        for (auto* one : drivers_) {
-            if (one->done) continue;
-            one->error = std::make_exception_ptr(store_error{locks_closed()});
-            one->done = true;
-            one->changed.notify_one();
-        }
-    }
     guest_->end();
+    release_drivers(false);
     keep_open_.reset();
 }
 
 void loop::leave(std::shared_ptr<loop> self) {
     auto& gone = *self;
     if (!gone.has_ended()) {
-        boost::asio::use_service<guests>(gone.context_).remove(gone);
-        gone.context_ends();
+        gone.begin_ending();
+        gone.finish_ending();
     }
     // Coroutines of it are in the reactor of its host, and use it until that lets go of them.
     const auto last = gone.life_;
     last->remains = std::move(self);
     gone.life_.reset();
 }
+
+loop::body_scope::body_scope() noexcept { ++bodies_here; }
+loop::body_scope::~body_scope() { --bodies_here; }
 
 loop::~loop() {
     if (is_guest()) return;
@@ -178,7 +202,8 @@ std::size_t loop::turn() {
 }
 
 bool loop::is_driving() const noexcept {
-    return is_guest() ? context_.get_executor().running_in_this_thread() : current.where == this;
+    if (!is_guest()) return current.where == this;
+    return !has_ended() && context_.get_executor().running_in_this_thread();
 }
 
 bool loop::is_visited() const noexcept {
@@ -207,6 +232,7 @@ void loop::enter(loop_driver& me) {
             "coroutine: make it on another thread, or await its async_ twin"};
     const std::lock_guard lock{mutex_};
     if (has_ended()) throw store_error{locks_closed()};
+    me.in_body = bodies_here > 0;
     drivers_.push_back(&me);
     ++turns_;
 }

@@ -80,8 +80,20 @@ public:
     // has in the host's reactor ends with that one's next turns, and the loop after that. Callers
     // that block get errc::closed. On the host's thread, or when the host's context ends.
     static void leave(std::shared_ptr<loop> self);
-    // The end of what a guest does, without the end of the guest.
-    void context_ends() noexcept;
+    // The end of what a guest does, without the end of the guest, in two steps, so that several
+    // guests of one host can take each of them together: what waits in it is let go of by the
+    // second.
+    void begin_ending() noexcept;
+    void finish_ending() noexcept;
+    // While one exists, this thread runs something for which the end of a guest waits: a call of it
+    // that blocks is let go of before.
+    class body_scope {
+    public:
+        body_scope() noexcept;
+        ~body_scope();
+        body_scope(const body_scope&) = delete;
+        body_scope& operator=(const body_scope&) = delete;
+    };
     bool has_ended() const noexcept {
         return guest_ && (!life_ || life_->ended.load(std::memory_order_acquire));
     }
@@ -171,6 +183,7 @@ private:
     // A caller that blocks in wait_for, and drives the loop when nobody else does.
     struct loop_driver {
         bool done = false;  // under mutex_
+        bool in_body = false;
         std::exception_ptr error;
         // Touched by the driver's own thread only. No deque, which would allocate for each call.
         std::vector<blocking_job> operations;
@@ -184,6 +197,7 @@ private:
     }
 
     explicit loop(boost::asio::io_context& host);
+    void release_drivers(bool of_bodies);
     void submit(blocking_job job);
     void enter(loop_driver& me);
     void finish(loop_driver& who, std::exception_ptr error);

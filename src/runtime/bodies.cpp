@@ -1,5 +1,6 @@
 #include "runtime/bodies.hpp"
 
+#include "net/loop.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -126,7 +127,10 @@ boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_sou
         all.began(own.abandoned);
         try {
             own.worker = std::thread{[&work, &all, abandoned = own.abandoned, go_on]() mutable {
-                work();
+                {
+                    const net::loop::body_scope here;
+                    work();
+                }
                 all.ended(abandoned, std::exchange(go_on, nullptr));
             }};
         } catch (const std::system_error&) {

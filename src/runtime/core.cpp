@@ -41,9 +41,25 @@ std::shared_ptr<net::loop> loop_for(const open_options& options, net::simulated_
     return net::loop::guest_of(host->context());
 }
 
-std::string checked(const std::string& owner) {
+void check_owner(const std::string& owner) {
     if (auto bad = base::owner_fault(owner)) throw option_error{*bad};
-    return owner;
+}
+
+// Leaves when it is run, or destroyed with the context.
+struct leaving {
+    explicit leaving(std::shared_ptr<net::loop> one) : last{std::move(one)} {}
+    leaving(leaving&&) noexcept = default;
+    leaving& operator=(leaving&&) = delete;
+    ~leaving() {
+        if (last) net::loop::leave(std::move(last));
+    }
+    void operator()() const noexcept {}
+    std::shared_ptr<net::loop> last;
+};
+
+void leave_in_context(std::shared_ptr<net::loop> one) {
+    const net::loop::io_executor_type host = one->get_executor();
+    boost::asio::post(host, leaving{std::move(one)});
 }
 
 }  // namespace
@@ -57,17 +73,18 @@ std::string host_name() {
 core::core(const store_maker& make, store_settings settings, open_options options,
            journal_maker make_journal, net::simulated_node* clock)
     : loop_{loop_for(options, clock)}, make_journal_{std::move(make_journal)} {
+    if (!options.owner.empty()) check_owner(options.owner);
     // What has been made of a guest until something throws ends in its context, as all of it.
     struct unmade {
         std::shared_ptr<net::loop> loop;
         ~unmade() {
-            if (loop && loop->is_guest()) net::loop::leave(std::move(loop));
+            if (loop && loop->is_guest()) leave_in_context(std::move(loop));
         }
     } where{loop_};
     auto store = make(*loop_);
     if (!store) throw option_error{"the function that is to make the store has made none"};
     engine::parts made_of{loop_.get(), std::move(store), std::move(settings),
-                          options.owner.empty() ? default_owner() : checked(options.owner),
+                          options.owner.empty() ? default_owner() : options.owner,
                           std::move(options.observer)};
     engine_ = std::make_shared<engine>(std::move(made_of));
     slots_ = std::make_shared<slot_claimer>(engine_);
@@ -122,6 +139,7 @@ boost::asio::awaitable<void> core::end_releases(core& self) {
 
 // While the loop is there, as bodies save checkpoints and their ends are written down.
 boost::asio::awaitable<bool> core::end(core& self) {
+    if (std::exchange(self.has_ended_, true)) co_return true;
     auto ending = end_activities(self);
     co_await std::move(ending);
     auto leaving = link::close(self.link_);
@@ -134,6 +152,7 @@ boost::asio::awaitable<bool> core::end(core& self) {
 }
 
 void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
+    if (what->loop().has_ended()) return;
     auto& self = *what;
     const auto host = self.loop_->get_executor();
     // Destroyed on the thread that runs the context, and with the context where that ends first.
@@ -146,8 +165,9 @@ void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
 core::~core() {
     if (loop_->is_guest()) {
         closing_.request_stop();
-        net::loop::leave(loop_);
         link_->cut();
+        net::loop::leave(loop_);
+        engine_->close();
         return;
     }
     if (loop_->is_driving())

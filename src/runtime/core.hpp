@@ -89,6 +89,7 @@ private:
     // On the loop
     std::shared_ptr<journal> records_;
     std::size_t active_ = 0;
+    bool has_ended_ = false;
     net::timer idle_{loop_->get_executor()};
 };
 

@@ -46,7 +46,8 @@ public:
 
     void start();
     void connect(std::shared_ptr<link> home) { home_ = std::move(home); }
-    void loop_ends() override {}
+    // A host that goes first ends what is held as well.
+    void loop_ends() override { close(); }
     // The end of `locks`: whoever still holds a lease has lost it. On the loop.
     void close();
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.

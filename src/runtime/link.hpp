@@ -31,7 +31,7 @@ public:
     bool with(Use use) {
         if (is_elsewhere()) return false;
         const std::lock_guard lock{mutex_};
-        if (where_ == nullptr) return false;
+        if (where_ == nullptr || where_->has_ended()) return false;
         use(*where_, what_);
         return true;
     }
@@ -43,7 +43,8 @@ public:
         explicit visit(link& home) : home_{home} {
             if (home.is_elsewhere()) return;
             const std::lock_guard lock{home.mutex_};
-            if (home.where_ == nullptr || (home.closing_ && home.visits_ == 0)) return;
+            if (home.where_ == nullptr || home.where_->has_ended()) return;
+            if (home.closing_ && home.visits_ == 0) return;
             where_ = home.where_;
             what_ = home.what_;
             ++home.visits_;

@@ -147,7 +147,23 @@ void end_core(std::unique_ptr<runtime::core>& core) noexcept {
     core.reset();
 }
 
-awaitable<void> close_core(std::unique_ptr<runtime::core> core) {
+// Ends one whichever way its owner goes.
+struct ended_core {
+    void operator()(runtime::core* one) const noexcept {
+        std::unique_ptr<runtime::core> last{one};
+        end_core(last);
+    }
+};
+
+awaitable<void> close_core(std::unique_ptr<runtime::core>& from) {
+    const auto here = co_await boost::asio::this_coro::executor;
+    if (&boost::asio::query(here,
+                            boost::asio::execution::context_as<boost::asio::execution_context&>) ==
+        &runtime::opened(from.get()).loop().context())
+        throw std::logic_error{
+            "async_close() was awaited on pawl's own executor, which ends with it: await it on "
+            "another one"};
+    std::shared_ptr<runtime::core> core{from.release(), ended_core{}};
     if (!core->loop().is_guest()) {
         auto ending = runtime::on_thread([&core] { core.reset(); }, std::stop_source{});
         co_await std::move(ending);
@@ -155,15 +171,11 @@ awaitable<void> close_core(std::unique_ptr<runtime::core> core) {
     }
     // It goes on where this coroutine is destroyed.
     auto way = runtime::reach(*core->home());
-    std::shared_ptr<runtime::core> last{
-        core.release(), [](runtime::core* one) {
-            runtime::core::end_in_its_context(std::unique_ptr<runtime::core>{one});
-        }};
     auto work = [](std::shared_ptr<runtime::core> what) -> awaitable<bool> {
         auto ending = runtime::core::end(*what);
         co_return co_await std::move(ending);
     };
-    auto awaiting = runtime::await_there(std::move(way), work(std::move(last)));
+    auto awaiting = runtime::await_there(std::move(way), work(std::move(core)));
     co_await std::move(awaiting);
 }
 
@@ -174,7 +186,7 @@ locks::~locks() { end_core(core_); }
 
 awaitable<void> locks::async_close() {
     runtime::opened(core_.get());
-    return close_core(std::move(core_));
+    return close_core(core_);
 }
 
 locks::locks(locks&&) noexcept = default;

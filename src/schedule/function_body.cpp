@@ -25,6 +25,7 @@ struct piece_of_work {
     bool stopped = false;  // it had been told to, before it ended
 
     void perform() {
+        const net::loop::body_scope here;
         try {
             what->body(now);
         } catch (...) {
@@ -108,7 +109,13 @@ private:
     // Constant after construction
     const std::shared_ptr<const function_context> around_;
     const std::shared_ptr<const pawl::job> what_;
+    struct request {
+        std::stop_source whom;
+        void operator()() { whom.request_stop(); }
+    };
+
     std::stop_source told_;
+    const std::stop_callback<request> on_ending_{around_->ending.get_token(), request{told_}};
     // State, on the loop
     net::timer ended_;
     bool finished_ = false;

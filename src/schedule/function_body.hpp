@@ -13,6 +13,7 @@
 #include <pawl/job.hpp>
 
 #include <memory>
+#include <stop_token>
 
 namespace pawl::runtime {
 class link;
@@ -26,6 +27,7 @@ struct function_context {
     std::shared_ptr<runtime::link> home;
     std::shared_ptr<net::attachment> bell;  // of the loop
     std::shared_ptr<net::blocking_pool> threads;
+    std::stop_source ending;  // of the context in which all of it runs
 };
 
 // The loop outlives what runs.

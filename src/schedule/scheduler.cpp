@@ -2,7 +2,9 @@
 
 #include "net/own_process.hpp"
 #include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
+#include "runtime/core.hpp"
 #include "schedule/scheduling.hpp"
 
 #include <pawl/locks.hpp>
@@ -22,7 +24,7 @@ boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> wha
 
 // In the child of a fork nobody may be there who lets a lock go, and the bell is the parent's.
 schedule::scheduling& here(schedule::scheduling& inner) {
-    if (inner.loop().is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    if (inner.home().is_elsewhere()) throw std::logic_error{net::opened_before_fork};
     return inner;
 }
 
@@ -31,7 +33,7 @@ schedule::scheduling& here(schedule::scheduling& inner) {
 scheduler::scheduler(locks& where, scheduler_options options)
     : inner_{schedule::scheduling::make(runtime::opened(where.core_.get()), std::move(options))} {}
 scheduler::~scheduler() {
-    if (inner_->loop().is_elsewhere()) net::keep_for_ever(std::move(inner_));
+    if (inner_->home().is_elsewhere()) net::keep_for_ever(std::move(inner_));
 }
 
 void scheduler::add(const job& what, const schedule_options& when) {
@@ -40,14 +42,19 @@ void scheduler::add(const job& what, const schedule_options& when) {
 bool scheduler::remove(std::string_view name) { return here(*inner_).remove(name); }
 
 void scheduler::run(std::stop_token stop) {
-    inner_->loop().wait_for(schedule::scheduling::run(inner_, std::move(stop)));
+    const runtime::link::visit on{here(*inner_).home()};
+    if (!on) throw store_error{net::locks_closed()};
+    on.loop().wait_for(schedule::scheduling::run(inner_, std::move(stop)));
 }
 
 boost::asio::awaitable<void> scheduler::async_run(std::stop_token stop) {
     const auto inner = inner_;
+    auto way = runtime::reach(inner->home());
     std::stop_source gone;
     auto running = run_until(inner, std::move(stop), gone.get_token());
-    co_await net::await_on(inner->loop(), std::move(running), gone, net::leave::when_done);
+    auto awaiting =
+        runtime::await_there(std::move(way), std::move(running), gone, net::leave::when_done);
+    co_await std::move(awaiting);
 }
 
 std::optional<std::chrono::system_clock::time_point> scheduler::next(std::string_view name) const {

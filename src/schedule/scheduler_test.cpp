@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <latch>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <stop_token>
@@ -479,6 +481,54 @@ TEST(Scheduler, ARunThatWasRejectedIsNoRun) {
     EXPECT_TRUE(one.seen.wait_for(1));
     stop.request_stop();
     running.join();
+}
+
+// Goal: the end of `locks` is that of its schedulers, which may be destroyed after it. Method: one
+// runs while the locks go, with a body that waits for its stop.
+TEST(Scheduler, TheEndOfItsLocksStopsIt) {
+    schedule_world one;
+    auto a = std::make_unique<locks>(one.open());
+    std::latch begun{1};
+    std::atomic<bool> returned{false};
+    const job patient{.name = "j", .lease = brief, .body = [&](const run& now) {
+                          begun.count_down();
+                          wait_for_stop(now.stop);
+                          returned = true;
+                      }};
+    scheduler cron{*a, {.shutdown_grace = 0ms}};
+    cron.add(patient, each_second);
+    std::thread running{[&] { cron.run({}); }};
+    begun.wait();
+    a.reset();
+    EXPECT_TRUE(returned);
+    running.join();
+    EXPECT_TRUE(cron.remove("j"));
+    EXPECT_THROW(cron.add(patient, each_second), store_error);
+    EXPECT_THROW(cron.run({}), store_error);
+}
+
+// The same in a context of the program's: its thread schedules, and ends all before the scheduler.
+TEST(Scheduler, RunsInTheContextOfItsProgram) {
+    schedule_world one;
+    boost::asio::io_context host{1};
+    auto a = std::make_unique<locks>(one.open({.executor = host.get_executor()}));
+    scheduler cron{*a};
+    cron.add(one.note("j", "a"), each_second);
+    std::stop_source stop;
+    auto program = [&]() -> boost::asio::awaitable<void> {
+        co_await cron.async_run(stop.get_token());
+        co_await a->async_close();
+    };
+    boost::asio::co_spawn(host, program(), [](const std::exception_ptr& error) {
+        if (error) std::rethrow_exception(error);
+    });
+    std::thread enough{[&] {
+        EXPECT_TRUE(one.seen.wait_for(1));
+        stop.request_stop();
+    }};
+    host.run();
+    enough.join();
+    EXPECT_TRUE(cron.remove("j"));
 }
 
 // Goal: what a child inherits says so, and touches nothing of its parent. Method: a child that

@@ -1,5 +1,8 @@
 #include "schedule/scheduling.hpp"
 
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/link.hpp"
 #include "time/clocks.hpp"
 
 #include <utility>
@@ -65,20 +68,28 @@ std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_opti
     made->bell_ = net::attach(home.loop().get_executor(), made);
     made->around_ = std::make_shared<const function_context>(
         function_context{home.loop(), home.home(), made->bell_,
-                         std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});
+                         std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs),
+                         std::stop_source{}});
     return made;
 }
 
 scheduling::scheduling(runtime::core& home, scheduler_options options)
-    : home_{home}, options_{with_defaults(std::move(options))} {}
+    : core_{home},
+      keeps_records_{home.keeps_records()},
+      options_{with_defaults(std::move(options))} {}
 
 void scheduling::add(const pawl::job& what, const schedule_options& when) {
-    if (when.cron.empty() && !home_.keeps_records())
+    if (when.cron.empty() && !keeps_records_)
         throw option_error{
             "the job '" + what.name +
             "' has no cron, and there is no journal through which a user can trigger it: "
             "give one of the two"};
-    auto plan = plan_of(what, when, options_.node, *home_.running(), around_);
+    std::shared_ptr<const job_plan> plan;
+    {
+        const runtime::link::visit on{home()};
+        if (!on) throw store_error{net::locks_closed()};
+        plan = plan_of(what, when, options_.node, *on.running(), around_);
+    }
     {
         const std::lock_guard lock{mutex_};
         if (!plans_.try_emplace(what.name, std::move(plan)).second)
@@ -117,6 +128,12 @@ std::vector<std::shared_ptr<const job_plan>> scheduling::plans() const {
     return all;
 }
 
+void scheduling::loop_ends() {
+    auto ending = around_->ending;
+    ending.request_stop();
+    around_->threads->stop();
+}
+
 // Many jobs that are added at once are one change.
 void scheduling::tell() {
     {
@@ -148,6 +165,9 @@ void scheduling::claim_to_run() {
 
 awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_token stop) {
     auto& me = *self;
+    // The end of `locks` stops it, and waits for it.
+    const runtime::core::activity in_progress{me.core_};
+    const runtime::combined_stop told{std::move(stop), me.core_.closing()};
     me.claim_to_run();
     // However it ends, it may be run again.
     const struct turn {
@@ -159,15 +179,15 @@ awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_toke
             whose.told_ = false;
         }
     } mine{me};
-    auto finding = me.home_.find_records();
+    auto finding = me.core_.find_records();
     auto records = co_await std::move(finding);
     dispatcher::parts made_of;
-    made_of.loop = &me.loop();
-    made_of.engine = me.home_.running();
+    made_of.loop = &me.core_.loop();
+    made_of.engine = me.core_.running();
     made_of.records = std::move(records);
     made_of.me = {me.options_.node, made_of.engine->owner(), "library", ""};
     made_of.runs_max = me.options_.max_concurrent_runs;
-    made_of.recording_timeout = me.home_.recording_timeout;
+    made_of.recording_timeout = me.core_.recording_timeout;
     made_of.observer = std::make_shared<listener>(self, me.options_.observer);
     me.dispatcher_ = std::make_shared<dispatcher>(std::move(made_of));
     std::vector<std::shared_ptr<const job_plan>> first;
@@ -176,7 +196,7 @@ awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_toke
         first = me.plans();
     }
     me.dispatcher_->replace_jobs(std::move(first));
-    auto running = dispatcher::run(me.dispatcher_, stop, me.options_.shutdown_grace);
+    auto running = dispatcher::run(me.dispatcher_, told.token(), me.options_.shutdown_grace);
     co_await std::move(running);
     auto outlasting = dispatcher::outlast(me.dispatcher_);
     co_await std::move(outlasting);

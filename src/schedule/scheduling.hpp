@@ -35,13 +35,15 @@ public:
     bool remove(std::string_view name);
     std::optional<wall_instant> next(std::string_view name) const;
 
-    net::loop& loop() const { return home_.loop(); }
+    // What may outlive `locks`.
+    runtime::link& home() const { return *around_->home; }
     // Throws option_error if it runs already.
     void claim_to_run();
     // On the loop. Throws option_error where it runs already. Ends when everything has ended.
     static boost::asio::awaitable<bool> run(std::shared_ptr<scheduling> self, std::stop_token stop);
 
-    void loop_ends() override {}
+    // A host that goes first tells bodies to stop, and waits for them.
+    void loop_ends() override;
     // On the loop: the dispatcher has to know the jobs as they are now.
     void apply();
 
@@ -50,7 +52,8 @@ private:
     void tell();
 
     // Constant after construction
-    runtime::core& home_;
+    runtime::core& core_;  // while a visit or a run lasts
+    const bool keeps_records_;
     const scheduler_options options_;
     std::shared_ptr<net::attachment> bell_;
     std::shared_ptr<const function_context> around_;
