@@ -101,7 +101,7 @@ public:
     }
 
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
-        return net::quietly(do_inspect_many(std::move(keys)));
+        return net::without_throwing(do_inspect_many(std::move(keys)));
     }
 
 private:
