@@ -44,9 +44,9 @@ void count(ensemble_facts& all, const server& whom, const result<server_report>&
                                                        : " serves no client: it has no quorum"));
     ++all.serving;
     if (all.version.empty()) all.version = said->version;
-    all.alone = all.alone || said->delivery == "standalone";
+    all.alone = all.alone || said->mode == "standalone";
     all.outstanding = std::max(all.outstanding, number_of(said->outstanding));
-    base::add_to_list(all.modes, place_of(whom) + " " + said->delivery);
+    base::add_to_list(all.modes, place_of(whom) + " " + said->mode);
 }
 
 finding about_quorum(const ensemble_facts& seen) {
