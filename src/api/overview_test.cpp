@@ -242,7 +242,8 @@ TEST(Overview, AllThatAreLateAreCountedWhateverWasFoundBefore) {
         world.run(names.back(), names.back(), run_status::failed);
         world.others
             .try_acquire("job/" + names.back(), {.ttl = 60s, .occurrence = occurrence{done}})
-            ->release();
+            .value()
+            .release();
     }
     world.publish(names, "* * * * *");
     // Each look asks about 64 of those that have failed.
