@@ -210,7 +210,7 @@ TEST(RedisConnections, OneThatComesTooLateIsClosedUnused) {
     until([&] { return clients_of(server, "app") == 0; });
 }
 
-TEST(RedisConnections, OneThatIsNotIdleIsRefused) {
+TEST(RedisConnections, OneThatIsNotIdleIsRejected) {
     redis_server server;
     const auto refused = [&](const std::function<void(int)>& spoil) {
         auto mine = locks::open(url, {.connections = {.redis = [&] {
@@ -239,7 +239,7 @@ TEST(RedisConnections, OneThatIsNotIdleIsRefused) {
     expect_words(refused([](int one) { ::shutdown(one, SHUT_RDWR); }), "unreachable ");
 }
 
-TEST(RedisConnections, WhatIsNoneIsRefused) {
+TEST(RedisConnections, WhatIsNoneIsRejected) {
     const auto refused = [](const std::function<int()>& make) {
         auto mine = locks::open(url, {.connections = {.redis = make}});
         return store_fault(mine);
@@ -250,7 +250,7 @@ TEST(RedisConnections, WhatIsNoneIsRefused) {
               "rejected redis: the application's connection is no stream socket");
 }
 
-TEST(RedisConnections, AReplicaIsRefused) {
+TEST(RedisConnections, AReplicaIsRejected) {
     redis_server primary;
     redis_options options;
     options.primary = primary.port();

@@ -33,7 +33,7 @@ pawl::engine_plan plan(std::string_view url) {
     pawl::engine_plan plan;
     if (what == "store")
         plan.make = [](const pawl::engine_context&) {
-            return std::make_shared<example::map_store>(std::make_shared<example::shelf>(),
+            return std::make_shared<example::map_store>(std::make_shared<example::key_records>(),
                                                         pawl::store_settings{});
         };
     else if (what == "denied")
