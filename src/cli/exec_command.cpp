@@ -611,7 +611,7 @@ void add_exec(context& all) {
         ->capture_default_str();
     one->add_option("--at-least", what->min_hold, "minimum hold time, from the grant")
         ->type_name("DUR");
-    one->add_flag("--hold", what->hold, "do not release, let the lease expire");
+    one->add_flag("--hold", what->hold_until_expiry, "do not release, let the lease expire");
     one->add_option("--wait", what->wait,
                     "wait for the lock, without a limit or up to DUR (--wait=DUR)")
         ->type_name("[=DUR]");

@@ -14,7 +14,7 @@ struct exec_options {
     std::string key;
     std::vector<std::string> command;
     std::string ttl = "30s";
-    std::string at_least = "0s";
+    std::string min_hold = "0s";
     std::string grace = "10s";
     std::string occurrence;
     std::string on_store_down = "skip";
