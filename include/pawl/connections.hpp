@@ -10,8 +10,9 @@
 #include <functional>
 #include <memory>
 
-// Of libpq, whose header is not needed here.
+// Of libpq and of libmariadb, whose headers are not needed here.
 struct pg_conn;
+struct st_mysql;
 // Of libgrpc++, as well.
 namespace grpc {
 class Channel;
@@ -48,6 +49,17 @@ struct connection_factories {
     // mode, as blocking as it was, and without prepared statements, transactions and LISTENs of
     // pawl's. Its notice processor is called on pawl's threads.
     std::function<std::shared_ptr<pg_conn>()> postgresql{};
+
+    // A MYSQL of libmariadb, logged in at a primary, idle, in no transaction, with a database and
+    // without CLIENT_FOUND_ROWS; else it is rejected and released as it was. At most the parameter
+    // `connections` of the URL, one more for renewals, and `connections` again for a journal in
+    // the same store.
+    //
+    // When it is released, either it is of no more use, which mysql_ping() says, or it is idle,
+    // with the settings of its session and its options as they were, and without prepared
+    // statements and transactions of pawl's. MYSQL_OPT_NONBLOCK stays set, and `timestamp` is
+    // DEFAULT.
+    std::function<std::shared_ptr<st_mysql>()> mysql{};
 
     // The descriptor of a stream socket that is connected to one Redis or Valkey that takes writes:
     // logged in, with no reply outstanding, no subscription and no MULTI; with hiredis, what

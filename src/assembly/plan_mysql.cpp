@@ -3,6 +3,7 @@
 #include "base/number.hpp"
 #include "engines/mysql/journal/mysql_journal.hpp"
 #include "engines/mysql/store/mysql_store.hpp"
+#include "net/provider.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
@@ -28,7 +29,17 @@ std::size_t take_connections(parameters& query, std::size_t usual) {
     return *count;
 }
 
-void take_place(const base::store_url& url, parameters& query, mysql::mysql_settings& settings) {
+void take_database(const base::store_url& url, mysql::mysql_settings& settings) {
+    if (url.path.empty() || url.path.find('/') != std::string::npos)
+        throw option_error{
+            "mysql: needs the name of a database after the '/', such as "
+            "mysql://user:password@host/database"};
+    settings.database = url.path;
+}
+
+// Fills in what the plan lacks where it has no place: then the application is to connect.
+void take_place(const base::store_url& url, parameters& query, mysql::mysql_settings& settings,
+                engine_plan& plan) {
     const auto socket = query.text("socket");
     if (url.endpoints.size() > 1)
         throw option_error{
@@ -38,29 +49,33 @@ void take_place(const base::store_url& url, parameters& query, mysql::mysql_sett
         if (!url.endpoints.front().host.empty()) settings.host = url.endpoints.front().host;
         if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
     } else if (!socket) {
-        throw option_error{"mysql: needs a host, such as mysql://user:password@host/database"};
+        plan.lacks = "mysql: needs a host, such as mysql://user:password@host/database";
+        if (!url.path.empty()) plan.connects_by = "a database";
+        return;
     }
     if (socket && !socket->starts_with('/'))
         throw option_error{"mysql: socket= needs the whole path of a Unix socket"};
     settings.unix_path = socket.value_or("");
-    if (url.path.empty() || url.path.find('/') != std::string::npos)
-        throw option_error{
-            "mysql: needs the name of a database after the '/', such as "
-            "mysql://user:password@host/database"};
-    settings.database = url.path;
+    plan.connects_by = socket ? "socket=" : "a host";
+    take_database(url, settings);
+}
+
+mysql::mysql_settings lent(mysql::mysql_settings settings, const engine_context& where) {
+    settings.lent_by = mysql::connection_provider::of(where.connections.mysql, *where.loop);
+    return settings;
 }
 
 }  // namespace
 
-store_plan plan_mysql(const base::store_url& url) {
+engine_plan plan_mysql(const base::store_url& url) {
     parameters query{url};
-    store_plan plan;
+    engine_plan plan;
     plan.settings = take_settings(query);
     mysql::mysql_settings settings;
     settings.common = plan.settings;
     settings.user = url.user.value_or("");
     settings.password = query.password().value_or("");
-    take_place(url, query, settings);
+    take_place(url, query, settings, plan);
     settings.connections_max = take_connections(query, settings.connections_max);
     // On one machine TLS protects nothing; beyond it nothing goes without.
     const auto asked = query.choice("tls", {"off", "on", "verify"});
@@ -70,10 +85,14 @@ store_plan plan_mysql(const base::store_url& url) {
     if (asked == 0U && has_files)
         throw option_error{"mysql: tls=off and the files of TLS contradict each other"};
     if (asked ? *asked != 0U : has_files || !near) settings.tls = std::move(tls);
+    if (plan.connects_by.empty() && !settings.password.empty()) plan.connects_by = "a password";
+    if (plan.connects_by.empty() && (asked || has_files)) plan.connects_by = "TLS";
     query.finish();
-    plan.make = [settings](net::loop& where) { return mysql::make_mysql_store(where, settings); };
-    plan.make_journal = [settings](net::loop& where) {
-        return mysql::make_mysql_journal(where, settings);
+    plan.make = [settings](const engine_context& where) {
+        return mysql::make_mysql_store(*where.loop, lent(settings, where));
+    };
+    plan.make_journal = [settings](const engine_context& where) {
+        return mysql::make_mysql_journal(*where.loop, lent(settings, where));
     };
     return plan;
 }

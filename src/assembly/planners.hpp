@@ -15,7 +15,6 @@ using planner = store_plan (*)(const base::store_url&);
 store_plan plan_memory(const base::store_url& url);
 store_plan plan_sqlite(const base::store_url& url);
 store_plan plan_redlock(const base::store_url& url);
-store_plan plan_mysql(const base::store_url& url);
 store_plan plan_zookeeper(const base::store_url& url);
 store_plan plan_kubernetes(const base::store_url& url);
 store_plan plan_dynamodb(const base::store_url& url);
@@ -25,6 +24,7 @@ store_plan plan_mongodb(const base::store_url& url);
 
 // Of engines that may work over connections of the application's.
 engine_plan plan_postgresql(const base::store_url& url);
+engine_plan plan_mysql(const base::store_url& url);
 engine_plan plan_redis(const base::store_url& url);
 engine_plan plan_etcd(const base::store_url& url);
 

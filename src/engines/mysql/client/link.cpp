@@ -3,6 +3,8 @@
 #include "base/ensure.hpp"
 #include "base/number.hpp"
 #include "engines/mysql/client/bound_value.hpp"
+#include "engines/mysql/client/nonblocking.hpp"
+#include "engines/mysql/client/pipe_guard.hpp"
 #include "net/tls.hpp"
 
 #include <mysql.h>
@@ -33,16 +35,11 @@ extern "C" {
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <mutex>
 
 namespace pawl::mysql {
 namespace {
 
-// OpenSSL's verification of a chain needs more than the 60 KiB that the library would take.
-constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
-// How often a step that was aborted is told so before it must have ended.
-constexpr int resumes_max = 64;
 // Of one prepared statement.
 constexpr std::size_t values_max = 16;
 
@@ -61,44 +58,6 @@ void start_library() {
         ::sigaction(SIGPIPE, &before, nullptr);
     });
 }
-
-// OpenSSL writes with write(2): to a peer that is gone that is a SIGPIPE, kept off the process
-// here.
-class pipe_guard {
-public:
-    explicit pipe_guard(bool wanted) : wanted_{wanted} {
-        if (!wanted_) return;
-        sigset_t pending;
-        sigpending(&pending);
-        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-        pthread_sigmask(SIG_BLOCK, &pipe_only(), &before_);
-    }
-    ~pipe_guard() {
-        if (!wanted_) return;
-        const timespec at_once{};
-        const auto& only = pipe_only();
-        while (!was_pending_ && sigtimedwait(&only, nullptr, &at_once) == -1 && errno == EINTR) {
-        }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    pipe_guard(const pipe_guard&) = delete;
-    pipe_guard& operator=(const pipe_guard&) = delete;
-
-private:
-    static const sigset_t& pipe_only() {
-        static const sigset_t only = [] {
-            sigset_t set;
-            sigemptyset(&set);
-            sigaddset(&set, SIGPIPE);
-            return set;
-        }();
-        return only;
-    }
-
-    const bool wanted_;
-    bool was_pending_ = false;
-    sigset_t before_{};
-};
 
 bool exists(const char* path) {
     struct stat found{};
@@ -203,6 +162,9 @@ int link::begin(step what) {
             return mysql_stmt_prepare_start(&status_, statement_, sql_.data(), sql_.size());
         case step::execute:
             return mysql_stmt_execute_start(&status_, statement_);
+        case step::allow_texts:
+            return mysql_set_server_option_start(&status_, handle_,
+                                                 MYSQL_OPTION_MULTI_STATEMENTS_ON);
         case step::none:
             break;
     }
@@ -226,6 +188,8 @@ int link::resume(int events) {
             return mysql_stmt_prepare_cont(&status_, statement_, events);
         case step::execute:
             return mysql_stmt_execute_cont(&status_, statement_, events);
+        case step::allow_texts:
+            return mysql_set_server_option_cont(&status_, handle_, events);
         case step::none:
             break;
     }
@@ -384,6 +348,46 @@ boost::asio::awaitable<std::optional<server_error>> link::connect(const mysql_se
     co_return std::nullopt;
 }
 
+// ---- Borrowing
+
+std::optional<failure> link::adopt(std::shared_ptr<st_mysql> given, const std::string& place) {
+    base::ensure(handle_ == nullptr);
+    start_library();
+    lent_ = std::make_shared<lent_session>(std::move(given));
+    if (auto unfit = lent_->refuse(place)) return unfit;
+    lent_->take();
+    handle_ = lent_->get();
+    descriptor_ = static_cast<int>(mysql_get_socket(handle_));
+    under_way_ = false;
+    secure_ = session_of(handle_) != nullptr;
+    return std::nullopt;
+}
+
+boost::asio::awaitable<std::optional<server_error>> link::keep_session() {
+    const auto keeping = lent_->keeping();
+    const auto kept = co_await ask(keeping);
+    if (kept.error) co_return kept.error;
+    lent_->changed();
+    if (lent_->takes_texts()) co_return std::nullopt;
+    co_await perform(step::allow_texts);
+    if (status_ != 0) co_return fault();
+    co_return std::nullopt;
+}
+
+// To put it in order takes an answer of the server.
+void link::give_back() noexcept {
+    try {
+        std::vector<st_mysql_stmt*> prepared;
+        for (const auto& [unused, each] : prepared_) prepared.push_back(each);
+        lent_->leave(std::move(prepared));
+        if (under_way_) lent_->spoil();
+        loop_.hand_to_pool([lent = std::move(lent_)] {});
+    } catch (...) {
+        // Without a thread for it, it went here.
+    }
+    lent_.reset();
+}
+
 // ---- Asking
 
 void link::take_answer(reply& into) {
@@ -395,6 +399,7 @@ void link::take_answer(reply& into) {
 boost::asio::awaitable<reply> link::ask(std::string_view sql) {
     reply got;
     sql_ = sql;
+    under_way_ = true;
     co_await perform(step::send);
     bool more = status_ == 0;
     if (!more) got.error = fault();
@@ -417,6 +422,7 @@ boost::asio::awaitable<reply> link::ask(std::string_view sql) {
         }
         more = mysql_more_results(handle_) != 0;
     }
+    under_way_ = false;
     co_return got;
 }
 
@@ -460,6 +466,7 @@ boost::asio::awaitable<reply> link::call_as_text(const prepared_call& what) {
 
 boost::asio::awaitable<reply> link::call(const prepared_call& what) {
     reply got;
+    under_way_ = true;
     const auto found = prepared_.find(what.of);
     if (prepares_ && found == prepared_.end()) {
         const bool stands = co_await prepare_statement(*what.of);
@@ -472,6 +479,7 @@ boost::asio::awaitable<reply> link::call(const prepared_call& what) {
     }
     if (!prepares_ || !bind(what)) co_return co_await call_as_text(what);
     co_await perform(step::execute);
+    under_way_ = false;
     if (status_ == 0) {
         auto& added = got.answers.emplace_back();
         added.affected = mysql_stmt_affected_rows(statement_);
@@ -510,7 +518,11 @@ void link::close() noexcept {
     boost::system::error_code ignored;
     socket_.close(ignored);
     if (const int copy = dialled_.exchange(-1); copy >= 0) ::close(copy);
-    if (handle_ == nullptr) return;
+    if (handle_ == nullptr) {
+        // Refused, and unchanged.
+        if (lent_) give_back();
+        return;
+    }
     const auto descriptor = static_cast<int>(mysql_get_socket(handle_));
     // What is said from here on is of no interest, and must not take time.
     if (descriptor >= 0 && (suspended_ != step::none || aborted_))
@@ -519,10 +531,15 @@ void link::close() noexcept {
     for (int i = 0; suspended_ != step::none && i < resumes_max; ++i)
         if (resume(MYSQL_WAIT_TIMEOUT) == 0) suspended_ = step::none;
     if (result_ != nullptr) mysql_free_result(std::exchange(result_, nullptr));
-    const pipe_guard guard{secure_};
-    mysql_close(std::exchange(handle_, nullptr));
-    // Only now, as they would tell the server of it.
-    for (const auto& [unused, each] : prepared_) mysql_stmt_close(each);
+    if (lent_) {
+        handle_ = nullptr;
+        give_back();
+    } else {
+        const pipe_guard guard{secure_};
+        mysql_close(std::exchange(handle_, nullptr));
+        // Only now, as they would tell the server of it.
+        for (const auto& [unused, each] : prepared_) mysql_stmt_close(each);
+    }
     prepared_.clear();
     prepares_ = true;
     descriptor_ = -1;

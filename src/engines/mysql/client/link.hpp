@@ -7,6 +7,7 @@
 // calls abort() when the time is up.
 #pragma once
 
+#include "engines/mysql/client/lent_session.hpp"
 #include "engines/mysql/client/mysql_settings.hpp"
 #include "engines/mysql/client/refusals.hpp"
 #include "engines/mysql/client/statement.hpp"
@@ -79,6 +80,10 @@ public:
     // server_name of the settings. These must stay until it ends.
     boost::asio::awaitable<std::optional<server_error>> connect(const mysql_settings& settings,
                                                                 std::string host);
+    // The application's, in place of connect(). What is refused goes back with close(), unchanged.
+    std::optional<failure> adopt(std::shared_ptr<st_mysql> given, const std::string& place);
+    // Before anything else is asked over such a one.
+    boost::asio::awaitable<std::optional<server_error>> keep_session();
     // `sql` must stay until it ends. REQUIRES: connected.
     boost::asio::awaitable<reply> ask(std::string_view sql);
     // The same. As a text where the server does not prepare it.
@@ -108,7 +113,7 @@ public:
 
 private:
     void context_ends() noexcept override;
-    enum class step { none, connect, send, read, next, store, prepare, execute };
+    enum class step { none, connect, send, read, next, store, prepare, execute, allow_texts };
 
     int begin(step what);
     int resume(int events);
@@ -125,12 +130,15 @@ private:
     bool bind(const prepared_call& what);
     boost::asio::awaitable<reply> call_as_text(const prepared_call& what);
     server_error fault() const;
+    void give_back() noexcept;
 
     net::loop& loop_;
     boost::asio::posix::basic_stream_descriptor<net::loop::io_executor_type> socket_;
     st_mysql* handle_ = nullptr;
+    std::shared_ptr<lent_session> lent_;  // whose connection it is, if not ours
     int descriptor_ = -1;  // the library's own; ours is a duplicate, whose end we decide
     step suspended_ = step::none;
+    bool under_way_ = false;            // something was asked, and not all of its answer is there
     std::atomic<bool> aborted_{false};  // looked at by a thread that logs in
     std::atomic<int> dialled_{-1};      // a duplicate of its socket, to end it by
     bool foreign_ = false;

@@ -7,10 +7,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+struct st_mysql;
+
+namespace pawl::net {
+template <class Given>
+class provider;
+}
+
 namespace pawl::mysql {
+
+// Where the application's own connections come from.
+using connection_provider = net::provider<std::shared_ptr<st_mysql>>;
 
 struct mysql_settings {
     store_settings common;
@@ -20,10 +31,11 @@ struct mysql_settings {
     std::string user;
     std::string password;
     std::string database;
-    std::optional<net::tls_settings> tls;  // empty: no TLS
-    std::size_t connections_max = 16;      // of one store; opened as they are needed
-    std::size_t connections_min = 1;       // that stay, once opened, although nobody asks
-    millis idle_max{60'000};               // the others are closed after that
+    std::optional<net::tls_settings> tls;            // empty: no TLS
+    std::size_t connections_max = 16;                // of one store; opened as they are needed
+    std::size_t connections_min = 1;                 // that stay, once opened, although nobody asks
+    millis idle_max{60'000};                         // the others are closed after that
+    std::shared_ptr<connection_provider> lent_by{};  // then nothing of where and how counts
 };
 
 // What people call it, such as 10.0.0.7:3306; begins every detail of a failure. Holds no secret.

@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/number.hpp"
+#include "net/provider.hpp"
 #include "net/tls.hpp"
 
 #include "session_sql.hpp"
@@ -55,7 +56,25 @@ failure explain(const link& over, const mysql_settings& to, const server_error& 
     return explain_connecting(place_of(to), error);
 }
 
+// The application has logged in.
+async<void> borrow(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to) {
+    auto place = place_of(*to);
+    auto asking = connection_provider::ask(to->lent_by, over->deadline, place);
+    auto given = co_await std::move(asking);
+    if (given.has_error()) co_return given.error();
+    if (auto unfit = over->adopt(std::move(*given), place)) co_return std::move(*unfit);
+    if (over->was_aborted()) co_return timed_out(*to);
+    auto keeping = over->keep_session();
+    const auto error = co_await std::move(keeping);
+    if (error) co_return explain(*over, *to, *error);
+    co_return result<void>{};
+}
+
 async<void> log_in(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to) {
+    if (to->lent_by) {
+        auto borrowing = borrow(over, to);
+        co_return co_await std::move(borrowing);
+    }
     if (to->tls) {
         // Says which file is at fault, which the client library does not.
         const auto readable = net::make_tls_context(*to->tls);
@@ -272,6 +291,7 @@ async<void> date_data(std::shared_ptr<link> over, std::shared_ptr<const mysql_se
 }  // namespace
 
 std::string place_of(const mysql_settings& settings) {
+    if (settings.lent_by) return "mysql";
     if (!settings.unix_path.empty()) return settings.unix_path;
     const bool six = settings.host.find(':') != std::string::npos;
     return (six ? "[" + settings.host + "]" : settings.host) + ":" + std::to_string(settings.port);

@@ -101,6 +101,7 @@ finding judge_tls(const mysql_settings& settings, const response& told, answer& 
     if (told.tls) return *told.tls;
     const bool ciphered = status.next() && !status.text(1).empty();
     if (ciphered) return {severity::ok, "tls", "the connection is encrypted"};
+    if (settings.lent_by) return {severity::ok, "tls", "no TLS over the application's connection"};
     if (is_near(settings))
         return {severity::ok, "tls", "no TLS, and the connection does not leave this machine"};
     return {severity::warn, "tls", "no TLS: acquires and tokens travel in the clear; use tls=on"};
