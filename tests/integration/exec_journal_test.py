@@ -10,7 +10,7 @@ import time
 
 from agents import TIME, AgentCase
 from cable import Cable
-from harness import PAWL, OnRedis, Redis, environment, free_port, pawl, start, until
+from harness import PAWL, OnRedis, Postgres, Redis, environment, free_port, pawl, start, until
 
 SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
 
@@ -356,6 +356,25 @@ class Exec(Audited):
         self.assertEqual(self.runs("k"), [])
         (row,) = self.pawl("runs", "ls", "--json", env=environment(PAWL_JOURNAL=apart[1])).json()["runs"]
         self.assertEqual(row["job"], "k")
+
+    def test_a_store_and_a_journal_that_are_modules_share_a_process(self):
+        """The lease is renewed by the one on the loop on which the other writes the run."""
+        store, journal = Redis(), Postgres()
+        self.addCleanup(store.stop)
+        self.addCleanup(journal.stop)
+        urls = ("--store", store.url, "--journal", journal.url)
+        self.assertEqual(pawl(*urls, "exec", "other", "--", "true").status, 0)  # it makes the tables
+        holder = start(*urls, "exec", "k", *self.FIRED, "--ttl", "1s", "--", "sh", "-c", "echo held; sleep 2; exit 3")
+        self.addCleanup(self.end, holder)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        loaded = pathlib.Path(f"/proc/{holder.pid}/maps").read_text()
+        for module in ("pawl-redis.so", "pawl-postgresql.so"):
+            self.assertIn(f"/{module}", loaded)
+        out, err = holder.communicate(timeout=60)
+        self.assertEqual((holder.returncode, out), (3, ""), err)
+        (row,) = (one for one in pawl(*urls, "runs", "ls", "--json").json()["runs"] if one["key"] == "k")
+        self.assertEqual((row["status"], row["reason"]), ("failed", "exit 3"))
+        self.assertEqual(row["fence_token"], pawl(*urls, "locks", "show", "k", "--json").json()["fence_token"])
 
     def test_a_journal_that_is_none_is_one_line(self):
         for url in ("nonsense", "oracle://h", "etcd://h", "redis://u:hunter2@h:port"):
