@@ -279,7 +279,7 @@ TEST(MysqlConnections, OneThatComesTooLateIsReleasedUnused) {
 }
 
 // Goal: what it was doing is neither committed nor rolled back by us.
-TEST(MysqlConnections, OneInATransactionIsRefusedAndLeftAlone) {
+TEST(MysqlConnections, OneInATransactionIsRejectedAndLeftAlone) {
     mysql_server server;
     server.ask("CREATE TABLE pawl.mine (n int)");
     application_pool pool{server};
@@ -299,7 +299,7 @@ TEST(MysqlConnections, OneInATransactionIsRefusedAndLeftAlone) {
     EXPECT_EQ(server.ask("SELECT COUNT(*) FROM pawl.mine"), "0");
 }
 
-TEST(MysqlConnections, OneThatDoesNotFitIsRefused) {
+TEST(MysqlConnections, OneThatDoesNotFitIsRejected) {
     mysql_server server;
     const auto refused = [&](unsigned long flags, const std::function<void(MYSQL*)>& spoil) {
         application_pool pool{server, flags};
