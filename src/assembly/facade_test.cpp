@@ -4,11 +4,23 @@
 
 #include "test_support/folder.hpp"
 
+#ifdef PAWL_STORE_ETCD
+#include "test_support/servers/etcd_server.hpp"
+#endif
+#ifdef PAWL_STORE_MONGODB
+#include "test_support/servers/mongodb_server.hpp"
+#endif
+#ifdef PAWL_STORE_MYSQL
+#include "test_support/servers/mysql_server.hpp"
+#endif
 #ifdef PAWL_STORE_REDIS
 #include "test_support/servers/redis_server.hpp"
 #endif
 #ifdef PAWL_STORE_POSTGRESQL
 #include "test_support/servers/postgresql_server.hpp"
+#endif
+#ifdef PAWL_STORE_ZOOKEEPER
+#include "test_support/servers/zookeeper_server.hpp"
 #endif
 
 #include <gtest/gtest.h>
@@ -44,25 +56,41 @@ struct kind {
     std::function<place()> make;
 };
 
+// On a server of its own, whose port stands between the two.
+template <class Server>
+kind on_server(const char* name, std::string before_port, std::string behind_port = {}) {
+    return {name, [=] {
+                auto server = std::make_shared<Server>();
+                return place{before_port + std::to_string(server->port()) + behind_port, server};
+            }};
+}
+
 std::vector<kind> kinds() {
     std::vector<kind> all{{"memory", [] { return place{"memory:?namespace=facade", nullptr}; }},
                           {"sqlite", [] {
                                auto folder = std::make_shared<testing_files::test_folder>();
                                return place{"sqlite:" + *folder / "pawl.db", folder};
                            }}};
+    using namespace testing_servers;
 #ifdef PAWL_STORE_REDIS
-    all.push_back({"redis", [] {
-                       auto server = std::make_shared<testing_servers::redis_server>();
-                       return place{"redis://127.0.0.1:" + std::to_string(server->port()), server};
-                   }});
+    all.push_back(on_server<redis_server>("redis", "redis://127.0.0.1:"));
 #endif
 #ifdef PAWL_STORE_POSTGRESQL
-    all.push_back({"postgresql", [] {
-                       auto server = std::make_shared<testing_servers::postgresql_server>();
-                       return place{"postgresql://postgres@127.0.0.1:" +
-                                        std::to_string(server->port()) + "/postgres",
-                                    server};
-                   }});
+    all.push_back(on_server<postgresql_server>("postgresql",
+                                               "postgresql://postgres@127.0.0.1:", "/postgres"));
+#endif
+#ifdef PAWL_STORE_MYSQL
+    all.push_back(on_server<mysql_server>("mysql", "mysql://locker:s3cret@127.0.0.1:", "/pawl"));
+#endif
+#ifdef PAWL_STORE_ETCD
+    all.push_back(on_server<etcd_server>("etcd", "etcd://127.0.0.1:"));
+#endif
+#ifdef PAWL_STORE_ZOOKEEPER
+    all.push_back(on_server<zookeeper_server>("zookeeper", "zookeeper://127.0.0.1:"));
+#endif
+// For all on compare-and-swap.
+#ifdef PAWL_STORE_MONGODB
+    all.push_back(on_server<mongodb_server>("mongodb", "mongodb://127.0.0.1:", "/pawl"));
 #endif
     return all;
 }
