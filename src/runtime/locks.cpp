@@ -4,6 +4,7 @@
 #include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
+#include "runtime/claim_answer.hpp"
 #include "runtime/core.hpp"
 #include "runtime/own_connections.hpp"
 
@@ -18,14 +19,6 @@ using runtime::check_claim;
 using runtime::check_key;
 using runtime::claimed;
 using runtime::engine;
-
-acquire_result<lease> as_attempt(claimed what) {
-    if (auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what))
-        return lease{std::move(*held)};
-    if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
-    if (auto* done = std::get_if<already_done>(&what)) return *done;
-    return busy{};
-}
 
 acquired<lease> as_lease(acquire_result<lease> what) {
     if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
@@ -57,7 +50,9 @@ public:
             engine::let_go(std::move(*held));
     }
 
-    acquire_result<lease> take() && { return as_attempt(std::exchange(what_, claimed{busy{}})); }
+    acquire_result<lease> take() && {
+        return runtime::answer_to<acquire_result<lease>>(std::exchange(what_, claimed{busy{}}));
+    }
 
 private:
     claimed what_;
@@ -219,7 +214,7 @@ acquire_result<lease> locks::acquire_with_reason(std::string_view key, const lea
     auto answer = on->loop().wait_for(std::move(claiming));
     auto& what = answer.value();
     check_open(what, stop, closing);
-    return as_attempt(std::move(what));
+    return runtime::answer_to<acquire_result<lease>>(std::move(what));
 }
 
 acquired<lease> locks::try_acquire(std::string_view key, const lease_options& options) {

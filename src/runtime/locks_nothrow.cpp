@@ -4,6 +4,7 @@
 #include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
+#include "runtime/claim_answer.hpp"
 #include "runtime/core.hpp"
 
 #include <utility>
@@ -12,16 +13,6 @@ namespace pawl {
 namespace {
 
 using runtime::engine;
-
-acquire_result<lease, failure> as_value(result<runtime::claimed> answer) {
-    if (answer.has_error()) return std::move(answer).error();
-    auto& what = *answer;
-    if (auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what))
-        return lease{std::move(*held)};
-    if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
-    if (auto* done = std::get_if<already_done>(&what)) return *done;
-    return busy{};
-}
 
 // As runtime::blocking_call, which throws where `locks` is about to end.
 using visit = runtime::link::visit;
@@ -44,7 +35,8 @@ acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
         answer.has_value() && std::holds_alternative<runtime::cancelled>(*answer);
     if (called_off && closing.stop_requested() && !stop.stop_requested())
         return net::locks_closed();
-    return as_value(std::move(answer));
+    if (answer.has_error()) return std::move(answer).error();
+    return runtime::answer_to<acquire_result<lease, failure>>(*std::move(answer));
 }
 
 acquire_result<lease, failure> locks::try_acquire(std::string_view key,
