@@ -127,7 +127,7 @@ awaitable<void> all(pawl::locks& locks, int& failed) {
 int in_own_context() {
     int failed = 0;
     boost::asio::io_context context;
-    auto locks = pawl::locks::open("memory:own", {.executor = context.get_executor()});
+    auto locks = pawl::locks::open("memory:?namespace=own", {.executor = context.get_executor()});
     const auto work = [](pawl::locks& where, int& count) -> awaitable<void> {
         co_await all(where, count);
         co_await where.async_close();
