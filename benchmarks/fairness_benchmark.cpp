@@ -1,11 +1,13 @@
 // How long the unluckiest of many processes waits for a key that all of them want.
 #include "benchmarks/channel.hpp"
+#include "benchmarks/cloud_urls.hpp"
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
 #include "test_support/servers/etcd_server.hpp"
 #include "test_support/servers/mysql_server.hpp"
 #include "test_support/servers/postgresql_server.hpp"
 #include "test_support/servers/redis_server.hpp"
+#include "test_support/servers/redlock_servers.hpp"
 #include "test_support/servers/zookeeper_server.hpp"
 #include "time/pause.hpp"
 
@@ -122,12 +124,35 @@ void on_zookeeper() {
     measure_on("ZooKeeper", "zookeeper://" + at(server.port()));
 }
 
+void on_redlock() {
+    const testing_servers::redlock_servers servers;
+    measure_on("Redlock", "redlock://" + servers.hosts() + "?quarantine=off");
+}
+
+template <class Server>
+void on_cloud(const char* name) {
+    const Server server;
+    measure_on(name, url_of(server));
+}
+
+void on_mongodb() { on_cloud<testing_servers::mongodb_server>("MongoDB"); }
+void on_dynamodb() { on_cloud<testing_servers::dynamodb_server>("DynamoDB"); }
+void on_azblob() { on_cloud<testing_servers::azurite_server>("Azure Blob"); }
+void on_s3() { on_cloud<testing_servers::s3_server>("S3"); }
+void on_kubernetes() { on_cloud<testing_servers::kube_server>("Kubernetes"); }
+
 const benchmark registered[] = {{96, "fairness_sqlite", on_sqlite, asked::by_name},
                                 {96, "fairness_redis", on_redis, asked::by_name},
                                 {96, "fairness_postgresql", on_postgresql, asked::by_name},
                                 {96, "fairness_mysql", on_mysql, asked::by_name},
                                 {96, "fairness_etcd", on_etcd, asked::by_name},
-                                {96, "fairness_zookeeper", on_zookeeper, asked::by_name}};
+                                {96, "fairness_zookeeper", on_zookeeper, asked::by_name},
+                                {96, "fairness_redlock", on_redlock, asked::by_name},
+                                {96, "fairness_mongodb", on_mongodb, asked::by_name},
+                                {96, "fairness_dynamodb", on_dynamodb, asked::by_name},
+                                {96, "fairness_azblob", on_azblob, asked::by_name},
+                                {96, "fairness_s3", on_s3, asked::by_name},
+                                {96, "fairness_kubernetes", on_kubernetes, asked::by_name}};
 
 }  // namespace
 }  // namespace pawl::benchmarks

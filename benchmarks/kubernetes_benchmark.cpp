@@ -1,5 +1,6 @@
 // Acquire and release as Lease objects of an API server, beside its requests alone.
 #include "benchmarks/cas_pairs.hpp"
+#include "benchmarks/cloud_urls.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/kubernetes/store/kubernetes_store.hpp"
 #include "engines/kubernetes/store/lease_medium.hpp"
@@ -26,8 +27,7 @@ void benchmark_kubernetes() {
         return std::make_shared<kubernetes::lease_medium>(
             where, kubernetes::api::make(where, to.access), of_medium);
     };
-    compare_on("Kubernetes (API server and etcd)", settings, make_medium,
-               "kubernetes://jobs?kubeconfig=" + file + "&context=" + context);
+    compare_on("Kubernetes (API server and etcd)", settings, make_medium, url_of(server));
 }
 
 const benchmark kubernetes_registered{95, "kubernetes", benchmark_kubernetes, asked::by_name};

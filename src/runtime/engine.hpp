@@ -46,8 +46,10 @@ public:
 
     void start();
     void connect(std::shared_ptr<link> home) { home_ = std::move(home); }
-    // A host that goes first ends what is held as well.
-    void loop_ends() override { close(); }
+    // The host of a guest may go first, under leases that other threads hold.
+    void loop_ends() override {
+        if (loop_.is_guest()) close();
+    }
     // The end of `locks`: whoever still holds a lease has lost it. On the loop.
     void close();
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.
