@@ -1,5 +1,7 @@
 #include "net/attachment.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <gtest/gtest.h>
 
 namespace pawl::net {
