@@ -91,8 +91,6 @@ private:
     async<acquire_result<grant>> acquire_listed(claim wanted);
     async<acquire_result<grant>> acquire_with_care(claim wanted);
     async<acquire_result<grant>> give_back(claim wanted, failure why);
-    static boost::asio::awaitable<void> give_back_later(std::shared_ptr<redis_store> self,
-                                                        withdrawal given_up, millis ttl);
 
     script_call renew_call(const names& in, const std::vector<const held*>& leases) const;
     async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);

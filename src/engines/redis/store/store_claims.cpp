@@ -3,12 +3,9 @@
 #include "engines/redis/client/refusals.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/scripts.hpp"
-#include "net/timer.hpp"
 
 #include <pawl/spi/rules.hpp>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -20,9 +17,6 @@ namespace {
 
 // What acquire.lua answers when it does not grant.
 enum refusal_kind : std::int64_t { held_by_other, cooldown, quarantined, early, done_already };
-
-// Before a withdrawal is tried once more whose answer was lost.
-constexpr millis give_back_pause{200};
 
 }  // namespace
 
@@ -149,28 +143,12 @@ async<acquire_result<grant>> redis_store::acquire_with_care(claim wanted) {
 // A grant that may be forgotten is none.
 async<acquire_result<grant>> redis_store::give_back(claim wanted, failure why) {
     withdrawal given_up{wanted.key, wanted.id, wanted.occurrence};
-    const auto self = shared_from_this();
-    const auto returned = co_await withdraw(given_up);
+    const auto returned = co_await withdraw(std::move(given_up));
     if (returned.has_value())
         co_return failure{errc::rejected, why.detail + ": the grant was given back"};
-    // It may have been, and then its id is dead: to ask for it again could go on for ever. If not,
-    // it is, or expires.
-    boost::asio::co_spawn(co_await boost::asio::this_coro::executor,
-                          give_back_later(self, std::move(given_up), wanted.ttl),
-                          boost::asio::detached);
-    co_return failure{errc::rejected, why.detail + ": the grant is given back, or expires"};
-}
-
-boost::asio::awaitable<void> redis_store::give_back_later(std::shared_ptr<redis_store> self,
-                                                          withdrawal given_up, millis ttl) {
-    const auto until = lease_clock::now() + ttl;
-    while (lease_clock::now() < until) {
-        auto pausing = net::sleep_for(give_back_pause);
-        co_await std::move(pausing);
-        auto giving = self->withdraw(given_up);
-        const auto returned = co_await std::move(giving);
-        if (returned.has_value()) co_return;
-    }
+    // It may have been, and then its id is dead: to ask for it again could go on for ever. Once is
+    // enough: the id may be a client's, who has it granted elsewhere by then.
+    co_return failure{errc::rejected, why.detail + ": the grant was given back, or expires"};
 }
 
 result<acquire_result<grant>> redis_store::read_result(const claim& wanted,
