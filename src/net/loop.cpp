@@ -45,7 +45,7 @@ public:
 
     void add(const std::shared_ptr<loop>& one) {
         const std::lock_guard lock{mutex_};
-        all_.emplace(one.get(), one);
+        all_.insert_or_assign(one.get(), one);
     }
     void remove(loop& one) {
         const std::lock_guard lock{mutex_};
@@ -161,6 +161,10 @@ void loop::finish_ending() noexcept {
     pool_.stop();
     guest_->end();
     release_drivers(false);
+    {
+        std::unique_lock lock{mutex_};
+        own_turn_.wait(lock, [this] { return drivers_.empty(); });
+    }
     keep_open_.reset();
 }
 
@@ -276,6 +280,7 @@ void loop::drive_until_done(loop_driver& me) {
         if (!me.operations.empty()) run_operations(me, lock);
     }
     drivers_.erase(std::find(drivers_.begin(), drivers_.end(), &me));
+    if (is_guest()) own_turn_.notify_all();
     ++turns_;
     step_aside();
 }

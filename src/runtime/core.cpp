@@ -31,7 +31,12 @@ std::string default_owner() {
     return base::owner_name(host_name(), getpid(), start, base::fresh_id().substr(0, 8));
 }
 
+void check_owner(const std::string& owner) {
+    if (auto bad = base::owner_fault(owner)) throw option_error{*bad};
+}
+
 std::shared_ptr<net::loop> loop_for(const open_options& options, net::simulated_node* clock) {
+    if (!options.owner.empty()) check_owner(options.owner);
     if (!options.executor) return std::make_shared<net::loop>(net::turned_by{clock});
     const auto* host = options.executor.target<boost::asio::io_context::executor_type>();
     if (host == nullptr)
@@ -39,10 +44,6 @@ std::shared_ptr<net::loop> loop_for(const open_options& options, net::simulated_
             "`executor` is not that of an io_context: pass io.get_executor() of one that one "
             "thread runs, no strand and no thread_pool"};
     return net::loop::guest_of(host->context());
-}
-
-void check_owner(const std::string& owner) {
-    if (auto bad = base::owner_fault(owner)) throw option_error{*bad};
 }
 
 // Leaves when it is run, or destroyed with the context.
@@ -73,7 +74,6 @@ std::string host_name() {
 core::core(const store_maker& make, store_settings settings, open_options options,
            journal_maker make_journal, net::simulated_node* clock)
     : loop_{loop_for(options, clock)}, make_journal_{std::move(make_journal)} {
-    if (!options.owner.empty()) check_owner(options.owner);
     // What has been made of a guest until something throws ends in its context, as all of it.
     struct unmade {
         std::shared_ptr<net::loop> loop;
@@ -120,8 +120,8 @@ std::shared_ptr<journal> core::run_journal() {
 
 boost::asio::awaitable<void> core::end_activities(core& self) {
     self.closing_.request_stop();
-    while (self.active_ > 0) {
-        auto waiting = self.idle_.wait_until(instant::max());
+    while (self.activities_->count > 0) {
+        auto waiting = self.activities_->idle.wait_until(instant::max());
         co_await std::move(waiting);
     }
 }
@@ -144,6 +144,9 @@ boost::asio::awaitable<bool> core::end(core& self) {
     co_await std::move(ending);
     auto leaving = link::close(self.link_);
     co_await std::move(leaving);
+    // Those that had begun to come.
+    auto ending_last = end_activities(self);
+    co_await std::move(ending_last);
     self.engine_->close();
     self.link_->cut();
     auto releasing = end_releases(self);
@@ -165,6 +168,7 @@ void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
 core::~core() {
     if (loop_->is_guest()) {
         closing_.request_stop();
+        if (loop_->has_ended()) link_->await_departures();
         link_->cut();
         net::loop::leave(loop_);
         engine_->close();

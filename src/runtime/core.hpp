@@ -46,18 +46,24 @@ public:
     static boost::asio::awaitable<bool> end(core& self);
     // Ends one without waiting: in the context whose guest it is. Any thread.
     static void end_in_its_context(std::unique_ptr<core> what) noexcept;
+    // Kept by each of them: where a guest's host goes first, the last may go after the core.
+    struct activities {
+        explicit activities(const net::loop_executor& where) : idle{where} {}
+        std::size_t count = 0;
+        net::timer idle;
+    };
     // One run, leader or share that goes on. Made and destroyed on the loop.
     class activity {
     public:
-        explicit activity(core& where) : where_{where} { ++where_.active_; }
+        explicit activity(core& where) : all_{where.activities_} { ++all_->count; }
         ~activity() {
-            if (--where_.active_ == 0) where_.idle_.cancel();
+            if (--all_->count == 0) all_->idle.cancel();
         }
         activity(const activity&) = delete;
         activity& operator=(const activity&) = delete;
 
     private:
-        core& where_;
+        std::shared_ptr<activities> all_;
     };
     // Requested when the core is to end: each activity listens to it.
     std::stop_token closing() const { return closing_.get_token(); }
@@ -88,9 +94,9 @@ private:
     std::stop_source closing_;
     // On the loop
     std::shared_ptr<journal> records_;
-    std::size_t active_ = 0;
     bool has_ended_ = false;
-    net::timer idle_{loop_->get_executor()};
+    const std::shared_ptr<activities> activities_ =
+        std::make_shared<activities>(loop_->get_executor());
 };
 
 // What a call of the facade stands on. Throws std::logic_error for an object that was moved from,

@@ -8,6 +8,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -52,7 +53,9 @@ public:
         ~visit() {
             if (where_ == nullptr) return;
             const std::lock_guard lock{home_.mutex_};
-            if (--home_.visits_ == 0 && home_.closing_) home_.tell_of_the_last();
+            if (--home_.visits_ > 0) return;
+            home_.departed_.notify_all();
+            if (home_.closing_) home_.tell_of_the_last();
         }
         visit(const visit&) = delete;
         visit& operator=(const visit&) = delete;
@@ -84,6 +87,11 @@ public:
         auto waiting = self->deserted_->wait();
         co_await std::move(waiting);
     }
+    // Where the loop has ended, and whoever blocked in it is on their way out. Blocks.
+    void await_departures() {
+        std::unique_lock lock{mutex_};
+        departed_.wait(lock, [this] { return visits_ == 0; });
+    }
     // The end. REQUIRES: closed, or the loop has ended.
     void cut() {
         std::shared_ptr<engine> last;
@@ -101,6 +109,7 @@ private:
     const std::shared_ptr<net::attachment> bell_;
     const std::shared_ptr<net::event> deserted_ = std::make_shared<net::event>();
     std::mutex mutex_;
+    std::condition_variable departed_;
     // Under mutex_
     std::size_t visits_ = 0;
     bool closing_ = false;

@@ -164,6 +164,7 @@ awaitable<void> close_core(std::unique_ptr<runtime::core>& from) {
         co_await std::move(ending);
         co_return;
     }
+    if (core->loop().has_ended()) co_return;
     // It goes on where this coroutine is destroyed.
     auto way = runtime::reach(*core->home());
     auto work = [](std::shared_ptr<runtime::core> what) -> awaitable<bool> {
