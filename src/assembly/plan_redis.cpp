@@ -142,7 +142,8 @@ engine_plan plan_redis(const base::store_url& url) {
         settings.tls = take_tls(query);
     query.finish();
     plan.connects_by = connects_by(url, settings);
-    if (kind.empty() && url.endpoints.empty()) plan.lacks = one_host_wanted(url);
+    const bool of_one_host = kind.empty() || kind == "s";
+    if (of_one_host && url.endpoints.empty()) plan.lacks = one_host_wanted(url);
     plan.make = [settings](const engine_context& where) {
         return redis::make_redis_store(*where.loop, lent(settings, where));
     };
