@@ -86,7 +86,7 @@ std::int64_t position_of(const job_facts& job, const partition_facts& part,
 
 bool quietly_busy(const job_facts& job, const partition_facts& part) {
     const bool closed = part.lock && part.lock->remaining.count() > 0;
-    return (job.terms->hold || !job.terms->remembers) && (closed || part.active);
+    return (job.terms->hold_until_expiry || !job.terms->remembers) && (closed || part.active);
 }
 
 struct dueness {

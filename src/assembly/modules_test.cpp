@@ -112,7 +112,7 @@ TEST_F(Modules, TwoRunCoroutinesOnOneLoop) {
     net::loop where;
     auto first = plan_store("fitting:store").make(where);
     auto second = plan_store("second:store").make(where);
-    auto one = boost::asio::co_spawn(where.context(), outlives_its_lease(std::move(first)),
+    auto one = boost::asio::co_spawn(where.get_executor(), outlives_its_lease(std::move(first)),
                                      boost::asio::use_future);
     EXPECT_TRUE(where.wait_for(outlives_its_lease(std::move(second))));
     EXPECT_TRUE(one.get());

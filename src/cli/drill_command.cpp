@@ -283,7 +283,7 @@ boost::json::object json_of(const scenario_report& one, const std::string& fence
             {"holder_token", one.holder_token},
             {"successor_token", one.successor_token},
             {"takeover_ms", one.takeover.value_or(millis{-1}).count()},
-            {"refused_by", fenced_by},
+            {"rejected_by", fenced_by},
             {"events", std::move(events)},
             {"checks", std::move(checks)}};
 }

@@ -25,6 +25,10 @@ exec_plan plan_of(const exec_options& what) {
     made.lease.min_hold = duration_option("--at-least", what.min_hold);
     made.lease.grace = duration_option("--grace", what.grace);
     made.lease.hold_until_expiry = what.hold_until_expiry;
+    if (made.lease.hold_until_expiry && made.lease.min_hold > made.lease.ttl)
+        throw CLI::ValidationError{"--at-least",
+                                   "is longer than --ttl, but with --hold the lease ends when its "
+                                   "ttl does: raise --ttl, or drop --hold"};
     if (!what.occurrence.empty()) {
         const auto when = time::parse_rfc3339(what.occurrence);
         if (when.has_error())

@@ -66,8 +66,8 @@ void check_options(const std::string& job, const lease_options& lease,
     if (const auto bad = leadership_fault(lease)) refuse(job, *bad);
     if (lease.hold_until_expiry && when.partitions > 1)
         refuse(job,
-               "hold keeps a lease after its run, so partitions could not move to other "
-               "processes; drop hold, or partitions");
+               "hold_until_expiry keeps a lease after its run, so partitions could not move to "
+               "other processes; drop hold_until_expiry, or partitions");
     if (when.partitions < 1 || when.partitions > partitions_max)
         refuse(job, "partitions is " + std::to_string(when.partitions) + "; expected 1 to " +
                         std::to_string(partitions_max));
@@ -81,8 +81,8 @@ void check_options(const std::string& job, const lease_options& lease,
             "of the two");
     if (when.slots > 1 && lease.hold_until_expiry)
         refuse(job,
-               "hold keeps a lease after its run, so a slot would be taken that nothing runs in; "
-               "drop hold, or slots");
+               "hold_until_expiry keeps a lease after its run, so a slot would be taken that "
+               "nothing runs in; drop hold_until_expiry, or slots");
     check_length(job, "misfire_window", when.misfire_window, year);
     check_length(job, "jitter", when.jitter, day);
     check_length(job, "soft_timeout", when.soft_timeout, year);

@@ -364,7 +364,7 @@ class Exec(Audited):
         self.addCleanup(journal.stop)
         urls = ("--store", store.url, "--journal", journal.url)
         self.assertEqual(pawl(*urls, "exec", "other", "--", "true").status, 0)  # it makes the tables
-        holder = start(*urls, "exec", "k", *self.FIRED, "--ttl", "1s", "--", "sh", "-c", "echo held; sleep 2; exit 3")
+        holder = start(*urls, "exec", "k", *self.FIRED, "--ttl", "3s", "--", "sh", "-c", "echo held; sleep 5; exit 3")
         self.addCleanup(self.end, holder)
         self.assertEqual(holder.stdout.readline(), "held\n")
         loaded = pathlib.Path(f"/proc/{holder.pid}/maps").read_text()

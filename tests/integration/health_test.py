@@ -61,7 +61,7 @@ class Drill(Case):
         self.assertEqual([one["name"] for one in document["scenarios"]], scenarios)
         for one in document["scenarios"]:
             self.assertGreater(one["successor_token"], one["holder_token"])
-            self.assertTrue(one["refused_by"])
+            self.assertTrue(one["rejected_by"])
             # The successor cannot be granted the key before the lease has ended, nor a TTL later.
             self.assertTrue(0 < one["takeover_ms"] < 3 * document["ttl_ms"], one)
             self.assertTrue(all(check["passed"] for check in one["checks"]))

@@ -19,7 +19,7 @@ class Usage(Case):
         (["exec", "k", "--ttl", "1ms", "--", "true"], "no time in which"),
         (["exec", "k", "--ttl", "8d", "--", "true"], "at most 7d"),
         (["exec", "k", "--grace", "-1s", "--", "true"], "negative"),
-        (["exec", "k", "--at-least", "1h", "--hold", "--", "true"], "drop hold"),
+        (["exec", "k", "--at-least", "1h", "--hold", "--", "true"], "drop --hold"),
         (["exec", "k", "--wait=soon", "--", "true"], "expected a duration"),
         (["exec", "k", "--timeout", "soon", "--", "true"], "expected a duration"),
         (["exec", "k", "--timeout", "0s", "--", "true"], "gives the command no time"),
