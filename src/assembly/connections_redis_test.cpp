@@ -236,6 +236,16 @@ TEST(RedisConnections, OneThatIsNotIdleIsRejected) {
     // One that is answered after it was given.
     expect_words(refused([](int one) { send_over(one, "BLPOP nothing 1\r\n"); }),
                  "has a reply outstanding");
+    // The same by a user whose own SELECT is rejected, and behind an answer as to one.
+    server.ask({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-select"});
+    expect_words(refused([](int one) {
+                     asked(one, "AUTH app secret\r\n");
+                     send_over(one,
+                               "EVAL \"local function now() local t = redis.call('TIME') return "
+                               "t[1] * 1000 + t[2] / 1000 end local till = now() + 500 "
+                               "while now() < till do end return {ok = 'OK'}\" 0\r\n");
+                 }),
+                 "has a reply outstanding");
     expect_words(refused([](int one) { ::shutdown(one, SHUT_RDWR); }), "unreachable ");
 }
 

@@ -138,7 +138,8 @@ std::optional<failure> refuse_replica(const reply& role, const std::string& plac
                    place + " is no master now: its ROLE is " + base::printable(name)};
 }
 
-// What the application has left in the connection shows in the answers to SELECT and ROLE.
+// What the application has left in the connection shows in the answers: one that comes late stands
+// in the place of the next.
 std::optional<failure> refuse_lent(const greeting& asked, const replies& got,
                                    const std::string& place) {
     const auto& selected = got[*asked.select_at];
@@ -149,8 +150,12 @@ std::optional<failure> refuse_lent(const greeting& asked, const replies& got,
     if (!selected.is_error() && selected.text == "QUEUED")
         return unfit(place, errc::rejected,
                      "is in a transaction: EXEC or DISCARD before it is given");
+    const auto& hello = got[asked.hello_at];
     const bool answers_select = selected.is_error() || selected.text == "OK";
-    if (!answers_select || (!role.is_error() && !role.is_array()))
+    const bool answers_role = role.is_error() || role.is_array();
+    const bool answers_hello =
+        hello.is_error() || (!hello.elements.empty() && hello.elements[0].text == "server");
+    if (!answers_select || !answers_role || !answers_hello)
         return unfit(place, errc::rejected, "has a reply outstanding");
     return std::nullopt;
 }
