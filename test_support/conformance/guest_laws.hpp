@@ -51,7 +51,7 @@ struct guest_client {
 inline boost::asio::awaitable<void> use_and_leave(guest_client& mine) {
     auto claiming = mine.store->acquire(fresh_claim("mine", 60s));
     const auto won = co_await std::move(claiming);
-    EXPECT_TRUE(won.has_value() && std::holds_alternative<granted>(*won));
+    EXPECT_TRUE(won.has_value() && std::holds_alternative<grant>(*won));
     auto looking = mine.store->inspect("mine");
     const auto seen = co_await std::move(looking);
     const bool found = seen.has_value() && seen->has_value();
