@@ -312,7 +312,7 @@ TEST_F(Guest, ACallThatBlocksOutlivesItsBodiesWhenTheContextGoes) {
         boost::asio::io_context brief{1};
         auto mine = std::make_shared<locks>(one.open({.executor = brief.get_executor()}));
         blocked = std::thread{[mine, &under_way] {
-            int written = 0;
+            std::atomic<int> written{0};
             try {
                 mine->run_partitions("parts", 2, {}, [&](const partition& part) {
                     ++under_way;
