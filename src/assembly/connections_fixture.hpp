@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
+#include <latch>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace pawl {
 
@@ -104,6 +108,148 @@ inline void expect_dead_after_fork(std::unique_ptr<locks> where) {
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(takes(*where, "other"));
     EXPECT_FALSE(takes(*where, "forked"));
+}
+
+// One of the functions of connection_factories.
+template <class Given>
+using factory_member = std::function<Given()> connection_factories::*;
+
+template <class Given>
+open_options lending(factory_member<Given> which, std::function<Given()> make) {
+    open_options options;
+    options.connections.*which = std::move(make);
+    return options;
+}
+
+// As an application has it: it gives connections out, and looks at those that come back.
+template <class Connection>
+class lending_pool {
+public:
+    using given_type = std::shared_ptr<Connection>;
+
+    lending_pool(const lending_pool&) = delete;
+    lending_pool& operator=(const lending_pool&) = delete;
+
+    given_type give() {
+        const std::lock_guard guard{mutex_};
+        ++given;
+        Connection* one = nullptr;
+        if (idle_.empty()) {
+            one = connect();
+            ++made;
+        } else {
+            one = idle_.back();
+            idle_.pop_back();
+        }
+        prepare(one);
+        return {one, [this](Connection* back) { take(back); }};
+    }
+    std::function<given_type()> giver() {
+        return [this] { return give(); };
+    }
+    bool all_are_back() {
+        const std::lock_guard guard{mutex_};
+        return taken == given;
+    }
+
+    // Statements for each connection that is given.
+    std::vector<std::string> prologue;
+    int given = 0, made = 0, broken = 0, taken = 0;
+    // What is wrong with those that came back and stand; empty: nothing.
+    std::string dirt;
+
+protected:
+    lending_pool() = default;
+    virtual ~lending_pool() = default;
+    // In the destructor of what is derived.
+    void disconnect_all() {
+        for (auto* one : idle_) disconnect(one);
+    }
+
+private:
+    virtual Connection* connect() = 0;
+    virtual void disconnect(Connection* one) = 0;
+    // Runs the prologue.
+    virtual void prepare(Connection* one) = 0;
+    virtual bool stands(Connection* back) = 0;
+    virtual void look_at(Connection* back) = 0;
+
+    void take(Connection* back) {
+        const std::lock_guard guard{mutex_};
+        ++taken;
+        if (!stands(back)) {
+            ++broken;
+            disconnect(back);
+            return;
+        }
+        look_at(back);
+        idle_.push_back(back);
+    }
+
+    std::mutex mutex_;
+    std::vector<Connection*> idle_;
+};
+
+template <class Pool>
+void expect_all_in_order(Pool& pool) {
+    EXPECT_TRUE(pool.all_are_back());
+    EXPECT_EQ(pool.broken, 0);
+    EXPECT_EQ(pool.dirt, "");
+}
+
+// Many callers at once, over at most two connections. The URL says so.
+template <class Pool>
+void expect_two_at_most(const std::string& url, Pool& pool, open_options over) {
+    {
+        auto mine = locks::open(url, std::move(over));
+        std::vector<std::thread> callers;
+        for (int i = 0; i < 32; ++i)
+            callers.emplace_back([&, i] {
+                for (int j = 0; j < 8; ++j) {
+                    auto held = mine.try_acquire("key/" + std::to_string(i), minute);
+                    if (held) held->release();
+                }
+            });
+        for (auto& one : callers) one.join();
+        EXPECT_GE(pool.given, 1);
+        EXPECT_LE(pool.given, 2);
+    }
+    EXPECT_TRUE(pool.all_are_back());
+    EXPECT_EQ(pool.dirt, "");
+}
+
+// What a function gives that has none, or throws.
+template <class Given>
+void expect_none_is_told(const std::string& engine, factory_member<Given> which, Given none) {
+    const auto url = engine + ":?timeout=10s";
+    const auto told = "unreachable " + engine + ": the application gave no connection";
+    auto mine = locks::open(url, lending<Given>(which, [none] { return none; }));
+    EXPECT_EQ(store_fault(mine), told);
+    auto other = locks::open(url, lending<Given>(which, []() -> Given {
+                                 throw std::runtime_error{"the pool is empty\nsee its log"};
+                             }));
+    EXPECT_EQ(store_fault(other), told + ": the pool is empty");
+}
+
+// Goal: neither the caller nor the end of the store depends on a function that is slow, and its
+// late answer comes back unused.
+template <class Pool>
+void expect_late_ones_are_unused(const std::string& engine, Pool& pool,
+                                 factory_member<typename Pool::given_type> which) {
+    std::latch go{1};
+    {
+        auto mine =
+            locks::open(engine + ":?timeout=200ms", lending<typename Pool::given_type>(which, [&] {
+                            go.wait();
+                            return pool.give();
+                        }));
+        expect_words(store_fault(mine), "unreachable " + engine + ": ");
+        go.count_down();
+        until([&] { return pool.given > 0 && pool.all_are_back(); });
+        EXPECT_EQ(pool.broken, 0);
+        EXPECT_EQ(pool.dirt, "");
+    }
+    EXPECT_TRUE(pool.all_are_back());
 }
 
 }  // namespace pawl

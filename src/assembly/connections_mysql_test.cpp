@@ -6,10 +6,7 @@
 
 #include <fcntl.h>
 
-#include <latch>
 #include <map>
-#include <mutex>
-#include <vector>
 
 namespace pawl {
 namespace {
@@ -37,48 +34,15 @@ std::string settings_of(MYSQL* on) {
                  "@@lock_wait_timeout, @@tx_isolation, @@tx_read_only, @@character_set_client)");
 }
 
-// As an application has it: it gives connections out, and looks at those that come back.
-class application_pool {
+class application_pool final : public lending_pool<MYSQL> {
 public:
     explicit application_pool(const mysql_server& server, unsigned long flags = 0)
         : server_{server}, flags_{flags} {}
-    ~application_pool() {
-        for (auto* one : idle_) mysql_close(one);
-    }
+    ~application_pool() override { disconnect_all(); }
     application_pool(const application_pool&) = delete;
     application_pool& operator=(const application_pool&) = delete;
 
-    std::shared_ptr<MYSQL> give() {
-        const std::lock_guard guard{mutex_};
-        ++given;
-        MYSQL* one = nullptr;
-        if (idle_.empty()) {
-            one = connected();
-            ++made;
-        } else {
-            one = idle_.back();
-            idle_.pop_back();
-        }
-        for (const auto& sql : prologue) asked(one, sql);
-        before_[one] = settings_of(one);
-        return {one, [this](MYSQL* back) { take(back); }};
-    }
-
-    std::function<std::shared_ptr<MYSQL>()> giver() {
-        return [this] { return give(); };
-    }
-
-    // Statements for each connection that is given.
-    std::vector<std::string> prologue;
     std::string authority;  // a file; empty: no TLS
-    int given = 0, made = 0, broken = 0, taken = 0;
-    // What is wrong with those that came back and stand; empty: nothing.
-    std::string dirt;
-
-    bool all_are_back() {
-        const std::lock_guard guard{mutex_};
-        return taken == given;
-    }
 
 private:
     MYSQL* connected() const {
@@ -95,25 +59,21 @@ private:
                            mysql_server::database, server_.port(), nullptr, flags_);
         return one;
     }
-    void take(MYSQL* back) {
-        const std::lock_guard guard{mutex_};
-        ++taken;
+    MYSQL* connect() override { return connected(); }
+    void disconnect(MYSQL* one) override { mysql_close(one); }
+    void prepare(MYSQL* one) override {
+        for (const auto& sql : prologue) asked(one, sql);
+        before_[one] = settings_of(one);
+    }
+    bool stands(MYSQL* back) override {
+        reconnected_ = back->options.reconnect != 0;
         // The library would connect anew.
         const my_bool no = 0;
-        const bool reconnected = back->options.reconnect != 0;
         mysql_options(back, MYSQL_OPT_RECONNECT, &no);
-        if (mysql_ping(back) != 0) {
-            ++broken;
-            mysql_close(back);
-            return;
-        }
-        if (!reconnected) dirt += "does not reconnect;";
-        look_at(back);
-        const my_bool yes = 1;
-        mysql_options(back, MYSQL_OPT_RECONNECT, &yes);
-        idle_.push_back(back);
+        return mysql_ping(back) == 0;
     }
-    void look_at(MYSQL* back) {
+    void look_at(MYSQL* back) override {
+        if (!reconnected_) dirt += "does not reconnect;";
         if (settings_of(back) != before_[back]) dirt += settings_of(back) + ";";
         if ((::fcntl(static_cast<int>(mysql_get_socket(back)), F_GETFL) & O_NONBLOCK) != was_)
             dirt += "blocks as it did not;";
@@ -126,6 +86,8 @@ private:
             dirt += "locked;";
         if ((flags_ & CLIENT_MULTI_STATEMENTS) == 0 && asked(back, "SET @a = 1; SET @a = 2") == "")
             dirt += "several statements;";
+        const my_bool yes = 1;
+        mysql_options(back, MYSQL_OPT_RECONNECT, &yes);
     }
 
     const mysql_server& server_;
@@ -136,15 +98,16 @@ private:
         mysql_close(one);
         return flags & O_NONBLOCK;
     }();
-    std::mutex mutex_;
-    std::vector<MYSQL*> idle_;
+    bool reconnected_ = false;  // of the one that is looked at
     std::map<MYSQL*, std::string> before_;
 };
 
 // Of one connection: a second one that is on its way at the end would be broken.
 constexpr const char* url = "mysql:?timeout=10s&connections=1";
 
-open_options over(application_pool& pool) { return {.connections = {.mysql = pool.giver()}}; }
+open_options over(application_pool& pool) {
+    return lending<std::shared_ptr<MYSQL>>(&connection_factories::mysql, pool.giver());
+}
 
 std::int64_t prepared_at(const mysql_server& server) {
     return server.count(
@@ -169,9 +132,7 @@ TEST(MysqlConnections, CarryEveryVerbAndComeBackInOrder) {
             ASSERT_NO_FATAL_FAILURE(expect_all_verbs(mine, other));
             EXPECT_GT(prepared_at(server), 0);
         }
-        EXPECT_TRUE(pool.all_are_back());
-        EXPECT_EQ(pool.broken, 0);
-        EXPECT_EQ(pool.dirt, "");
+        expect_all_in_order(pool);
         EXPECT_EQ(prepared_at(server), 0);
     }
     EXPECT_LT(pool.made, pool.given);
@@ -203,30 +164,13 @@ TEST(MysqlConnections, TlsIsTheApplications) {
         auto other = locks::open(url, over(pool));
         ASSERT_NO_FATAL_FAILURE(expect_all_verbs(mine, other));
     }
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.broken, 0);
-    EXPECT_EQ(pool.dirt, "");
+    expect_all_in_order(pool);
 }
 
 TEST(MysqlConnections, AreBounded) {
     mysql_server server;
     application_pool pool{server};
-    {
-        auto mine = locks::open("mysql:?connections=2&timeout=20s", over(pool));
-        std::vector<std::thread> callers;
-        for (int i = 0; i < 32; ++i)
-            callers.emplace_back([&, i] {
-                for (int j = 0; j < 8; ++j) {
-                    auto held = mine.try_acquire("key/" + std::to_string(i), minute);
-                    if (held) held->release();
-                }
-            });
-        for (auto& one : callers) one.join();
-        EXPECT_GE(pool.given, 1);
-        EXPECT_LE(pool.given, 2);
-    }
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.dirt, "");
+    expect_two_at_most("mysql:?connections=2&timeout=20s", pool, over(pool));
 }
 
 TEST(MysqlConnections, OneThatDiesIsReplaced) {
@@ -248,34 +192,13 @@ TEST(MysqlConnections, OneThatDiesIsReplaced) {
 }
 
 TEST(MysqlConnections, NoneIsUnreachableInOneLine) {
-    auto mine =
-        locks::open(url, {.connections = {.mysql = [] { return std::shared_ptr<MYSQL>{}; }}});
-    EXPECT_EQ(store_fault(mine), "unreachable mysql: the application gave no connection");
-    auto other = locks::open(url, {.connections = {.mysql = []() -> std::shared_ptr<MYSQL> {
-                                       throw std::runtime_error{"the pool is empty\nsee its log"};
-                                   }}});
-    EXPECT_EQ(store_fault(other),
-              "unreachable mysql: the application gave no connection: the pool is empty");
+    expect_none_is_told<std::shared_ptr<MYSQL>>("mysql", &connection_factories::mysql, nullptr);
 }
 
-// Goal: neither the caller nor the end of the store depends on a function that is slow, and its
-// late answer comes back unused.
 TEST(MysqlConnections, OneThatComesTooLateIsReleasedUnused) {
     mysql_server server;
     application_pool pool{server};
-    std::latch go{1};
-    {
-        auto mine = locks::open("mysql:?timeout=200ms", {.connections = {.mysql = [&] {
-                                                             go.wait();
-                                                             return pool.give();
-                                                         }}});
-        expect_words(store_fault(mine), "unreachable mysql: ");
-        go.count_down();
-        until([&] { return pool.all_are_back() && pool.given > 0; });
-        EXPECT_EQ(pool.broken, 0);
-        EXPECT_EQ(pool.dirt, "");
-    }
-    EXPECT_TRUE(pool.all_are_back());
+    expect_late_ones_are_unused("mysql", pool, &connection_factories::mysql);
 }
 
 // Goal: what it was doing is neither committed nor rolled back by us.
@@ -358,9 +281,7 @@ TEST(MysqlConnections, AChildOfAForkTouchesNone) {
     mysql_server server;
     application_pool pool{server};
     expect_dead_after_fork(std::make_unique<locks>(locks::open(url, over(pool))));
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.broken, 0);
-    EXPECT_EQ(pool.dirt, "");
+    expect_all_in_order(pool);
 }
 
 // What would be ignored is rejected when the store is opened.

@@ -5,9 +5,6 @@
 #include <libpq-fe.h>
 
 #include <cstdlib>
-#include <latch>
-#include <mutex>
-#include <vector>
 
 namespace pawl {
 namespace {
@@ -22,63 +19,26 @@ std::string asked(PGconn* on, const char* sql) {
     return cell;
 }
 
-// As an application has it: it gives connections out, and looks at those that come back.
-class application_pool {
+class application_pool final : public lending_pool<PGconn> {
 public:
     explicit application_pool(const postgresql_server& server)
         : address_{
               "host=127.0.0.1 user=postgres dbname=postgres application_name=app "
               "connect_timeout=2 port=" +
               std::to_string(server.port())} {}
-    ~application_pool() {
-        for (auto* one : idle_) PQfinish(one);
-    }
+    ~application_pool() override { disconnect_all(); }
     application_pool(const application_pool&) = delete;
     application_pool& operator=(const application_pool&) = delete;
 
-    std::shared_ptr<PGconn> give() {
-        const std::lock_guard guard{mutex_};
-        ++given;
-        PGconn* one = nullptr;
-        if (idle_.empty()) {
-            one = PQconnectdb(address_.c_str());
-            ++made;
-        } else {
-            one = idle_.back();
-            idle_.pop_back();
-        }
-        for (const auto& sql : prologue) PQclear(PQexec(one, sql.c_str()));
-        return {one, [this](PGconn* back) { take(back); }};
-    }
-
-    std::function<std::shared_ptr<PGconn>()> giver() {
-        return [this] { return give(); };
-    }
-
-    // Statements for each connection that is given.
-    std::vector<std::string> prologue;
-    int given = 0, made = 0, broken = 0, taken = 0;
-    // What is wrong with those that came back and stand; empty: nothing.
-    std::string dirt;
-
-    bool all_are_back() {
-        const std::lock_guard guard{mutex_};
-        return taken == given;
-    }
-
 private:
-    void take(PGconn* back) {
-        const std::lock_guard guard{mutex_};
-        ++taken;
-        if (PQstatus(back) != CONNECTION_OK) {
-            ++broken;
-            PQfinish(back);
-            return;
-        }
-        if (prologue.empty()) look_at(back);
-        idle_.push_back(back);
+    PGconn* connect() override { return PQconnectdb(address_.c_str()); }
+    void disconnect(PGconn* one) override { PQfinish(one); }
+    void prepare(PGconn* one) override {
+        for (const auto& sql : prologue) PQclear(PQexec(one, sql.c_str()));
     }
-    void look_at(PGconn* back) {
+    bool stands(PGconn* back) override { return PQstatus(back) == CONNECTION_OK; }
+    void look_at(PGconn* back) override {
+        if (!prologue.empty()) return;
         if (PQtransactionStatus(back) != PQTRANS_IDLE) dirt += "in a transaction;";
         if (PQpipelineStatus(back) != PQ_PIPELINE_OFF) dirt += "in pipeline mode;";
         if (PQisnonblocking(back) != 0) dirt += "does not block;";
@@ -93,13 +53,13 @@ private:
     }
 
     const std::string address_;
-    std::mutex mutex_;
-    std::vector<PGconn*> idle_;
 };
 
 constexpr const char* url = "postgresql:?timeout=10s";
 
-open_options over(application_pool& pool) { return {.connections = {.postgresql = pool.giver()}}; }
+open_options over(application_pool& pool) {
+    return lending<std::shared_ptr<PGconn>>(&connection_factories::postgresql, pool.giver());
+}
 
 std::string sessions_of(const postgresql_server& server, const std::string& name) {
     return server.ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + name +
@@ -122,9 +82,7 @@ TEST(PostgresqlConnections, CarryEveryVerbAndComeBackInOrder) {
                                  "application_name = 'app' AND query LIKE 'LISTEN%'"),
                       "t");
         }
-        EXPECT_TRUE(pool.all_are_back());
-        EXPECT_EQ(pool.broken, 0);
-        EXPECT_EQ(pool.dirt, "");
+        expect_all_in_order(pool);
     }
     EXPECT_LT(pool.made, pool.given);
 }
@@ -139,30 +97,13 @@ TEST(PostgresqlConnections, ComeBackInOrderAfterACallThatFailed) {
         auto mine = locks::open(url, over(pool));
         EXPECT_TRUE(takes(mine, "key"));
     }
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.broken, 0);
-    EXPECT_EQ(pool.dirt, "");
+    expect_all_in_order(pool);
 }
 
 TEST(PostgresqlConnections, AreBounded) {
     postgresql_server server;
     application_pool pool{server};
-    {
-        auto mine = locks::open("postgresql:?connections=2&timeout=20s", over(pool));
-        std::vector<std::thread> callers;
-        for (int i = 0; i < 32; ++i)
-            callers.emplace_back([&, i] {
-                for (int j = 0; j < 8; ++j) {
-                    auto held = mine.try_acquire("key/" + std::to_string(i), minute);
-                    if (held) held->release();
-                }
-            });
-        for (auto& one : callers) one.join();
-        EXPECT_GE(pool.given, 1);
-        EXPECT_LE(pool.given, 2);
-    }
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.dirt, "");
+    expect_two_at_most("postgresql:?connections=2&timeout=20s", pool, over(pool));
 }
 
 TEST(PostgresqlConnections, OneThatDiesIsReplaced) {
@@ -185,38 +126,16 @@ TEST(PostgresqlConnections, OneThatDiesIsReplaced) {
 }
 
 TEST(PostgresqlConnections, NoneIsUnreachableInOneLine) {
-    postgresql_server server;
-    auto mine =
-        locks::open(url, {.connections = {.postgresql = [] { return std::shared_ptr<PGconn>{}; }}});
-    EXPECT_EQ(store_fault(mine), "unreachable postgresql: the application gave no connection");
-    auto other = locks::open(url, {.connections = {.postgresql = []() -> std::shared_ptr<PGconn> {
-                                       throw std::runtime_error{"the pool is empty\nsee its log"};
-                                   }}});
-    EXPECT_EQ(store_fault(other),
-              "unreachable postgresql: the application gave no connection: the pool is empty");
+    expect_none_is_told<std::shared_ptr<PGconn>>("postgresql", &connection_factories::postgresql,
+                                                 nullptr);
 }
 
-// Goal: neither the caller nor the end of the store depends on a function that is slow, and its
-// late answer comes back unused.
 TEST(PostgresqlConnections, OneThatComesTooLateIsReleasedUnused) {
     postgresql_server server;
     application_pool pool{server};
-    std::latch go{1};
-    {
-        auto mine = locks::open("postgresql:?timeout=200ms", {.connections = {.postgresql = [&] {
-                                                                  go.wait();
-                                                                  return pool.give();
-                                                              }}});
-        expect_words(store_fault(mine), "unreachable postgresql: ");
-        go.count_down();
-        until([&] { return pool.all_are_back() && pool.given > 0; });
-        EXPECT_EQ(pool.broken, 0);
-        EXPECT_EQ(pool.dirt, "");
-        const auto held =
-            mine.acquire("key", {.ttl = 1min, .on_store_down = store_down::retry}, 20s);
-        EXPECT_TRUE(held);
-    }
-    EXPECT_TRUE(pool.all_are_back());
+    expect_late_ones_are_unused("postgresql", pool, &connection_factories::postgresql);
+    auto mine = locks::open(url, over(pool));
+    EXPECT_TRUE(takes(mine, "key"));
 }
 
 // Goal: what it was doing is neither committed nor rolled back by us.
@@ -292,9 +211,7 @@ TEST(PostgresqlConnections, AChildOfAForkTouchesNone) {
     postgresql_server server;
     application_pool pool{server};
     expect_dead_after_fork(std::make_unique<locks>(locks::open(url, over(pool))));
-    EXPECT_TRUE(pool.all_are_back());
-    EXPECT_EQ(pool.broken, 0);
-    EXPECT_EQ(pool.dirt, "");
+    expect_all_in_order(pool);
 }
 
 // The program of the documentation.
