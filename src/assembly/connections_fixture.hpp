@@ -36,6 +36,17 @@ void until(Condition holds) {
     }
 }
 
+// Waits until nothing that a store does in the background is at the server, so that its end finds
+// every connection idle.
+template <class Active>
+void until_idle(Active active) {
+    int calm = 0;
+    until([&] {
+        calm = active() == 0 ? calm + 1 : 0;
+        return calm == 20;
+    });
+}
+
 // What a claim says that fails for the store's fault, behind its errc.
 inline std::string store_fault(locks& where) {
     try {

@@ -115,6 +115,14 @@ std::int64_t prepared_at(const mysql_server& server) {
         "'Prepared_stmt_count'");
 }
 
+void until_all_sleep(const mysql_server& server) {
+    until_idle([&] {
+        return server.count(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'locker' AND "
+            "command <> 'Sleep'");
+    });
+}
+
 // Goal: everything goes over them, and they come back as they went. Method: a second store takes
 // the very same connections over from the first; their sessions are odd ones.
 TEST(MysqlConnections, CarryEveryVerbAndComeBackInOrder) {
@@ -131,6 +139,7 @@ TEST(MysqlConnections, CarryEveryVerbAndComeBackInOrder) {
             auto other = locks::open(url, over(pool));
             ASSERT_NO_FATAL_FAILURE(expect_all_verbs(mine, other));
             EXPECT_GT(prepared_at(server), 0);
+            until_all_sleep(server);
         }
         expect_all_in_order(pool);
         EXPECT_EQ(prepared_at(server), 0);
@@ -163,6 +172,7 @@ TEST(MysqlConnections, TlsIsTheApplications) {
         auto mine = locks::open(url, over(pool));
         auto other = locks::open(url, over(pool));
         ASSERT_NO_FATAL_FAILURE(expect_all_verbs(mine, other));
+        until_all_sleep(server);
     }
     expect_all_in_order(pool);
 }

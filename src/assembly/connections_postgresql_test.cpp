@@ -78,6 +78,11 @@ TEST(PostgresqlConnections, CarryEveryVerbAndComeBackInOrder) {
             EXPECT_TRUE(mine.traits().notifies);
             ASSERT_NO_FATAL_FAILURE(expect_all_verbs(mine, other));
             EXPECT_EQ(sessions_of(server, "pawl"), "0");
+            until_idle([&] {
+                return std::stoi(server.ask(
+                    "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'app' AND "
+                    "state = 'active'"));
+            });
             EXPECT_EQ(server.ask("SELECT count(*) > 0 FROM pg_stat_activity WHERE "
                                  "application_name = 'app' AND query LIKE 'LISTEN%'"),
                       "t");
