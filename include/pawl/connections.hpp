@@ -31,8 +31,8 @@ namespace pawl {
 //
 // A null answer, and what it throws, is the failure `unreachable`, with what() in its detail.
 //
-// The numbers below are of connections in use: a new one may be asked for while one that has died is
-// on its way back.
+// The numbers below are of connections in use: a new one may be asked for while one that has died
+// is on its way back.
 //
 // pawl alone uses a connection until it lets go of the pointer, which happens on a thread of pawl's
 // that may block, or in the destructor of `locks`. Wait until the pointer is released before you
