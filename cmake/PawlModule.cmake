@@ -1,5 +1,5 @@
 # One target per module. A module links exactly the modules that its arrows in docs/architecture.md name,
-# so that a missing arrow fails at the link; tools/check_layers refuses the include.
+# so that a missing arrow fails at the link; tools/check_layers rejects the include.
 
 set(PAWL_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Wold-style-cast
                   -Woverloaded-virtual -Wimplicit-fallthrough)

@@ -2,7 +2,7 @@
 // middle, and the next one goes on from there.
 //
 // The checkpoint carries the run's token. So when the first one is only believed to be dead, what
-// it saves afterwards is refused.
+// it saves afterwards is rejected.
 #include <pawl/pawl.hpp>
 
 #include <chrono>

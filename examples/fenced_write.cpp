@@ -2,7 +2,7 @@
 //
 // The first holder stands for one that was frozen in the middle of its work. Its lease is taken
 // away, the next one writes, then the first one wakes up and writes as well. The row's fence_token
-// refuses it, in the same statement that would have written.
+// rejects it, in the same statement that would have written.
 #include <pawl/pawl.hpp>
 
 #include <sqlite3.h>
@@ -78,7 +78,7 @@ int main() {
 
     const bool late_write = book.set_balance(90, old_token);
     std::cout << "token " << number(new_lease->token()) << " wrote, then token "
-              << number(old_token) << " came late: " << (late_write ? "written" : "refused")
+              << number(old_token) << " came late: " << (late_write ? "written" : "rejected")
               << '\n';
     // The live holder may write as often as it likes: its token is not older.
     return !late_write && book.set_balance(260, new_lease->token()) ? 0 : 1;

@@ -2,7 +2,7 @@
 // writes every 5 s; when it dies, another writes within 15 s. (Here everything is a hundred times
 // as fast.)
 //
-// What a late leader writes is refused: every write carries the token of its term.
+// What a late leader writes is rejected: every write carries the token of its term.
 #include <pawl/pawl.hpp>
 
 #include <atomic>

@@ -18,12 +18,12 @@ int main() {
         pawl::store_settings{});
 
     auto first = locks.try_acquire("k", {.ttl = 1s});
-    const auto refused = locks.try_acquire("k", {.ttl = 1s});
-    if (!first || refused) return 1;
+    const auto rejected = locks.try_acquire("k", {.ttl = 1s});
+    if (!first || rejected) return 1;
     const auto token = first->token();
     // pawl's heartbeat keeps it alive beyond its TTL, through the verbs above.
-    const auto still_refused = locks.acquire("k", {.ttl = 1s}, 2500ms);
-    if (still_refused || !first->valid()) return 1;
+    const auto still_rejected = locks.acquire("k", {.ttl = 1s}, 2500ms);
+    if (still_rejected || !first->valid()) return 1;
     first->release();
     const auto second = locks.try_acquire("k", {.ttl = 1s});
     if (!second || second->token() <= token) return 1;

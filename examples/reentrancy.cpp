@@ -23,8 +23,8 @@ bool close_books(pawl::locks& locks, pawl::locks& others) {
     const auto lease = locks.try_acquire("ledger", again);
     if (!lease || !post_entry(locks, lease->token())) return false;
     // The inner handle has gone, the outer one holds on.
-    const auto refused = others.try_acquire("ledger", again);
-    return !refused;
+    const auto rejected = others.try_acquire("ledger", again);
+    return !rejected;
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ int main() {
     if (!close_books(locks, others)) return 1;
 
     auto strict = locks.acquire("ledger", {.ttl = 30s}, 10s);
-    const auto refused = locks.acquire_with_reason("ledger", {.ttl = 30s});
-    std::cout << "without reentrancy the same process is refused: " << std::boolalpha
-              << std::holds_alternative<pawl::busy>(refused) << '\n';
-    return strict && std::holds_alternative<pawl::busy>(refused) ? 0 : 1;
+    const auto rejected = locks.acquire_with_reason("ledger", {.ttl = 30s});
+    std::cout << "without reentrancy the same process is rejected: " << std::boolalpha
+              << std::holds_alternative<pawl::busy>(rejected) << '\n';
+    return strict && std::holds_alternative<pawl::busy>(rejected) ? 0 : 1;
 }

@@ -19,7 +19,7 @@ int main() {
     }
     std::cout << "held under token " << number(lease->token()) << '\n';
 
-    // The same with the reason for a refusal.
+    // The same with the reason for a rejection.
     const auto second = there.acquire_with_reason("invoices/nightly", {.ttl = 30s});
     if (const auto* other = std::get_if<pawl::busy>(&second))
         std::cout << "the other one is told: held by " << other->owner << '\n';

@@ -1,4 +1,4 @@
-// Cron expressions: whatever is refused names its column in one line, and whatever is accepted
+// Cron expressions: whatever is rejected names its column in one line, and whatever is accepted
 // fires at instants that rise, whichever instant before them is asked about. The expression ends
 // with the first line; what follows it chooses zone, policy and start.
 #include "time/cron.hpp"

@@ -1,7 +1,7 @@
 // Bodies of requests: whatever is read of one is within its bounds, and whatever is wrong with one
 // is a problem of one line.
-#include "api/bodies.hpp"
-#include "api/call.hpp"
+#include "api/request/call.hpp"
+#include "api/request/json_body.hpp"
 
 #include <cstdlib>
 #include <string>

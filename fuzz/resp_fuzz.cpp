@@ -1,6 +1,6 @@
 // Replies of Redis: any bytes, in any pieces, end in replies within bounds or in one failure that
 // lasts; and what the store makes of their text never leaves its bounds either.
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/client/resp.hpp"
 #include "engines/redis/store/lease_text.hpp"
 
@@ -18,7 +18,7 @@ std::size_t check(const reply& got) {
     if (!got.is_array() && elements != 0) std::abort();
     for (const auto& one : got.elements) elements += check(one);
     if (got.is_error()) {
-        const auto why = explain_refusal("here", got.text);
+        const auto why = explain_rejection("here", got.text);
         if (why.detail.empty() || why.detail.find('\n') != std::string::npos) std::abort();
     }
     const auto read = parse_record("key", got.text, 1'700'000'000'000'000);

@@ -1,10 +1,10 @@
 // A job that reads, computes and writes (rule 15): must it raise the fence before it reads?
 //
 // Two runs, one after the other, of a job that the first one has not noticed to have lost. Each reads
-// a value, computes, and writes; the resource refuses older tokens. Checked: no write that was
+// a value, computes, and writes; the resource rejects older tokens. Checked: no write that was
 // accepted is built on a value that has changed since it was read.
 
-#define REFUSED 255
+#define REJECTED 255
 
 byte newest;    // the highest token that the resource has accepted
 byte version;   // of the value; rises with every write
@@ -16,17 +16,17 @@ proctype run_of_job(byte token) {
     d_step {
         if
         :: token >= newest -> newest = token
-        :: else -> seen = REFUSED
+        :: else -> seen = REJECTED
         fi
     };
 #endif
     if
-    :: seen != REFUSED -> seen = version
+    :: seen != REJECTED -> seen = version
     :: else
     fi;
     d_step {
         if
-        :: seen != REFUSED && token >= newest ->
+        :: seen != REJECTED && token >= newest ->
             newest = token; assert(version == seen); version++
         :: else
         fi

@@ -1,7 +1,7 @@
 // Tokens at a guarded resource (rules 1, 5, 7 and 15), with no assumption about time at all: a lease
 // may end at any moment, letters and writes arrive in any order, a stale holder writes for ever.
 //
-// Checked: what the resource accepts never falls, and the live holder is never refused.
+// Checked: what the resource accepts never falls, and the live holder is never rejected.
 
 #ifndef CLIENTS
 #define CLIENTS 2

@@ -23,7 +23,7 @@
 #define CLAIM     1
 #define WITHDRAW  2
 #define GRANTED   3
-#define REFUSED   4  // already done
+#define REJECTED   4  // already done
 #define BUSY      5
 #define WITHDRAWN 6
 
@@ -161,7 +161,7 @@ proctype node(byte me) {
 #endif
         :: else -> start(me)
         fi }
-    :: d_step { state[me] == ASKING && line[me] == REFUSED -> line[me] = NONE; settle(me) }
+    :: d_step { state[me] == ASKING && line[me] == REJECTED -> line[me] = NONE; settle(me) }
     :: d_step { state[me] == ASKING && line[me] == BUSY ->
         line[me] = NONE;
         if
@@ -208,13 +208,13 @@ inline grant_to(id) {
 inline serve_claim(id, answer) {
     if
 #ifndef NO_TOMBSTONE
-    :: buried[id] -> answer = REFUSED
+    :: buried[id] -> answer = REJECTED
 #endif
     :: else ->
         if
         :: IS_REPEAT(id) -> live = 1; answer = GRANTED
         :: !IS_REPEAT(id) && live -> answer = BUSY
-        :: !IS_REPEAT(id) && !live && done -> answer = REFUSED
+        :: !IS_REPEAT(id) && !live && done -> answer = REJECTED
         :: !IS_REPEAT(id) && !live && !done -> grant_to(id); done = 1; answer = GRANTED
         fi
     fi

@@ -1,7 +1,7 @@
 // bin/pawl: what a short command waits for, and the way to the whole program for all else.
 #include "cli/command_line.hpp"
+#include "cli/output/status.hpp"
 #include "cli/quick_path.hpp"
-#include "cli/status.hpp"
 
 #include <unistd.h>
 

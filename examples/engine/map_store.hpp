@@ -80,12 +80,12 @@ public:
     }
 
     async<pawl::acquire_result<pawl::grant>> acquire(pawl::claim wanted) override {
-        if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_.quarantine, wanted.ttl))
+            co_return std::move(*rejected);
         const auto now = key_records::now();
-        if (auto refused = rules::refuse_in_quarantine(settings_.quarantine, records_->born, wanted,
-                                                       now, settings_.max_skew))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_in_quarantine(settings_.quarantine, records_->born,
+                                                        wanted, now, settings_.max_skew))
+            co_return std::move(*rejected);
         records_->purge(settings_.retention);
         co_return records_->step(own(wanted.key), [&](rules::lease_state& one) {
             return rules::acquire(one, wanted, now, settings_.max_skew);
@@ -100,8 +100,8 @@ public:
 
     async<std::vector<pawl::renewal>> renew(std::span<const pawl::held> leases) override {
         for (const auto& lease : leases)
-            if (auto refused = rules::refuse_long_ttl(settings_.quarantine, lease.ttl))
-                co_return std::move(*refused);
+            if (auto rejected = rules::reject_long_ttl(settings_.quarantine, lease.ttl))
+                co_return std::move(*rejected);
         std::vector<pawl::renewal> answers;
         for (const auto& lease : leases)
             answers.push_back(records_->step(own(lease.key), [&](rules::lease_state& one) {

@@ -50,6 +50,7 @@ struct failure {
 // failure::detail.
 class store_error : public std::runtime_error {
 public:
+    // Made by this library; by others for tests.
     explicit store_error(failure what);
 
     // What the caller can do about it.

@@ -53,7 +53,7 @@ struct run {
     // Saves how far the work has come, fenced by the token. At most 64 KiB. False: a newer run has
     // the work, or this one is over, and nothing was saved; return. Blocks until it is saved.
     // Throws option_error if there is no journal or the text is too long, and store_error if the
-    // journal failed. Whether to continue after that is up to the body.
+    // journal failed or a newer run of the job has saved one: to continue is up to the body.
     [[nodiscard]] bool checkpoint(std::string_view text) const;
 
     // What checkpoint() calls. Empty: there is no journal. To test a body, set your own.

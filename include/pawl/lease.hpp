@@ -56,10 +56,13 @@ public:
     // Releases what this handle had, in the background.
     lease& operator=(lease&& other) noexcept;
 
-    [[nodiscard]] const std::string& key() const;
+    // Not of a temporary, whose text ends with the expression; nor owner().
+    [[nodiscard]] const std::string& key() const&;
+    const std::string& key() const&& = delete;
 
     // The name under which the key is held: open_options::owner.
-    [[nodiscard]] const std::string& owner() const;
+    [[nodiscard]] const std::string& owner() const&;
+    const std::string& owner() const&& = delete;
 
     // Send it with every write that must not happen late; see <pawl/fence.hpp>.
     [[nodiscard]] fence_token token() const;
@@ -85,7 +88,8 @@ public:
 
     // Renews the lease now; made for renewal_mode::manual. True: the key is still ours. False: the
     // lease is lost, or the store did not answer. Blocks for one operation, at most the store's
-    // timeout. Throws std::logic_error on pawl's own loop, and nothing else.
+    // timeout. Throws std::logic_error on pawl's own loop, and where it does not run (see
+    // open_options::executor), and nothing else.
     [[nodiscard]] bool renew();
     // The same for Asio programs. Await it on any executor.
     [[nodiscard]] boost::asio::awaitable<bool> async_renew();
@@ -114,7 +118,8 @@ public:
     // Ends the lease as its options say (`min_hold`, `hold_until_expiry`), and waits for the
     // store's answer with one retry. The handle is empty afterwards. While other handles exist, the
     // lease continues, and the answer is `still_shared`. Throws nothing for a store's failure: the
-    // TTL ends the lease then. Throws std::logic_error on pawl's own loop.
+    // TTL ends the lease then. Throws std::logic_error on pawl's own loop, and where it does not
+    // run (see open_options::executor); the lease is released in the background then.
     release_outcome release();
     // The same for Asio programs. Await it on any executor. The handle is empty at once; where the
     // result is not awaited, the lease is released in the background.

@@ -28,7 +28,8 @@ constexpr std::size_t lease_set_max = 64;
 // the handle is dead, as a lease is.
 class [[nodiscard]] lease_set {
 public:
-    // For pawl itself. REQUIRES: in byte order of their keys, and none of them empty.
+    // For pawl itself. Without leases the handle is empty. REQUIRES: in byte order of their keys,
+    // and none of them empty.
     explicit lease_set(std::vector<lease> held);
 
     ~lease_set();
@@ -38,8 +39,10 @@ public:
     // How many keys it holds.
     [[nodiscard]] std::size_t size() const noexcept;
 
-    // The leases, in byte order of their keys.
-    [[nodiscard]] const std::vector<lease>& leases() const;
+    // The leases, in byte order of their keys. Not of a temporary, which ends with the expression:
+    // give it a name first.
+    [[nodiscard]] const std::vector<lease>& leases() const&;
+    const std::vector<lease>& leases() const&& = delete;
 
     // The token of one key: send it with every write to what this key protects. Throws
     // std::out_of_range for a key that is not among them.

@@ -75,8 +75,9 @@ struct open_options {
     //
     // One thread at a time may run that context. Pawl's own loop is that thread: observers, stop
     // callbacks and deadline watches are called on it, and calls that block throw std::logic_error
-    // there. They wait for it on any other thread. No lease is renewed while the context does not
-    // run. run() does not return while the `locks` is open. The destructor waits for nothing: await
+    // there. They wait for it on any other thread, and throw std::logic_error where it was stopped
+    // or has not begun to run after 10 s. No lease is renewed while the context does not run.
+    // run() does not return while the `locks` is open. The destructor waits for nothing: await
     // locks::async_close() for an end in order. A context that ends first closes the `locks`. In
     // the child of a fork() neither may be used; notify_fork() throws std::logic_error before it.
     //
@@ -97,7 +98,8 @@ struct open_options {
 //
 // Every call throws std::logic_error on a moved-from object, which can only be destroyed or
 // assigned to, and in the child of a fork(): open a new object there (not of an SQLite file that
-// the parent has open). The child's copy touches no connection of the parent, nor does its end.
+// the parent has open, nor of etcd where the parent has used it). The child's copy touches no
+// connection of the parent, nor does its end.
 class locks {
 public:
     // Opens the store that the URL names; the page "Stores" of the documentation lists the URLs.
@@ -276,8 +278,10 @@ public:
     [[nodiscard]] examination examine();
     [[nodiscard]] boost::asio::awaitable<examination> async_examine();
 
-    // open_options::owner, or the name that was made in its place. Does not block.
-    [[nodiscard]] const std::string& owner() const;
+    // open_options::owner, or the name that was made in its place. Does not block. Not of a
+    // temporary, whose text ends with the expression.
+    [[nodiscard]] const std::string& owner() const&;
+    const std::string& owner() const&& = delete;
 
     // What the store can do. Does not block.
     [[nodiscard]] store_traits traits() const;
@@ -302,7 +306,9 @@ public:
     // Waits until one of the slots is free, at most for `wait`, or until `stop` is requested;
     // nothing if all were held until then. Whichever is free first ends the wait. Those who wait
     // in one process get theirs in the order in which they came, and cost the store one waiter for
-    // each slot. Throws as try_acquire_slot() does, and option_error for a negative `wait`.
+    // each slot. A store that cannot be reached is asked for no longer than `wait` either, but for
+    // the timeout of the first request. Throws as try_acquire_slot() does, and option_error for a
+    // negative `wait`.
     [[nodiscard]] acquired<slot> acquire_slot(std::string_view name, std::uint32_t slots,
                                               const lease_options& options, millis wait,
                                               std::stop_token stop = {});
@@ -332,6 +338,8 @@ public:
                                                   const lease_options& options,
                                                   millis wait = millis{0},
                                                   std::stop_token stop = {});
+    // The same for Asio programs. Await it on any executor; a cancellation withdraws what was
+    // claimed.
     [[nodiscard]] boost::asio::awaitable<acquired<lease_set>> async_acquire_all(
         std::initializer_list<std::string_view> keys, lease_options options,
         millis wait = millis{0}, std::stop_token stop = {});

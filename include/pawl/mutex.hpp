@@ -27,6 +27,7 @@ class locks;
 // The lease of a locked mutex is not valid any more: another thread or process may hold the key.
 class lease_lost : public std::runtime_error {
 public:
+    // what() is one line that names both.
     lease_lost(std::string_view key, loss_reason why);
 
     // Why it was lost.
@@ -47,7 +48,8 @@ private:
 //
 // The calls that lock throw store_error if the store failed, and hold nothing then. They must not
 // be made from pawl's own loop. The `locks` object may be moved. After its end they throw
-// store_error with errc::closed, and what was locked is lost (loss_reason::closed).
+// store_error with errc::closed, and what was locked is lost (loss_reason::closed). In the child of
+// a fork() it is lost as well: unlock() does nothing, and what locks throws std::logic_error.
 class mutex {
 public:
     // Asks no store. Throws option_error for a key or options that locks::try_acquire() rejects,
@@ -59,7 +61,10 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    [[nodiscard]] const std::string& key() const noexcept;
+    // The key that it locks, as it was given.
+    // Not of a temporary, which ends with the expression; nor lease().
+    [[nodiscard]] const std::string& key() const& noexcept;
+    const std::string& key() const&& = delete;
 
     // Waits for the key without a bound.
     void lock();
@@ -94,7 +99,8 @@ public:
 
     // The lease of the calling thread, for its token, its stop token and valid(). Valid until
     // this thread unlocks.
-    [[nodiscard]] const pawl::lease& lease() const;
+    [[nodiscard]] const pawl::lease& lease() const&;
+    const pawl::lease& lease() const&& = delete;
 
     // Throws lease_lost unless the calling thread's lease is valid. Asks the clock, not the store.
     // What is written after it can still come late: only the token makes that safe.

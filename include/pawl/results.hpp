@@ -34,6 +34,7 @@ struct busy {
     // How long until it may be worth asking again. A hint: the holder may renew or release.
     millis remaining{};
 
+    // Why it is not free: only `held` and `cooldown` end sooner than told.
     busy_reason reason = busy_reason::held;
 };
 

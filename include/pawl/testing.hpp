@@ -19,6 +19,7 @@
 #include <pawl/locks.hpp>
 #include <pawl/types.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,25 +30,36 @@ namespace pawl::testing {
 // One store, and a clock that only advance() moves, for all processes of one test. Two worlds know
 // nothing of each other.
 //
-// Calls on `locks` block as they always do, but time does not pass meanwhile: a call that waits for
-// a key needs another thread that advances the time or releases the key. What other threads do in
-// real time, such as the bodies of jobs, advance() does not wait for.
+// Calls on `locks` block as they always do, but time does not pass meanwhile. So another thread has
+// to advance it while a call waits for time: for a key, or for the next attempt where an answer was
+// lost or the store is away and the call asks again (errc::outcome_unknown, store_down::retry).
+// What other threads do in real time, such as the bodies of jobs, advance() does not wait for.
+//
+// Runs, pauses and checkpoints are kept in a journal in memory, on the same time.
 //
 // Thread-safe. advance() must not run while a `locks` of this world is destroyed on another thread.
 // The world outlives its `locks` and their leases.
 class world {
 public:
-    world();
+    // Wall time begins at `begins`: occurrences are due by it, and schedules fire by it. Throws
+    // option_error before 1970 and after 2200.
+    explicit world(std::chrono::system_clock::time_point begins = default_begin);
     ~world();
     world(const world&) = delete;
     world& operator=(const world&) = delete;
 
+    // 2026-01-01T00:00:00Z
+    static constexpr std::chrono::sys_seconds default_begin{std::chrono::seconds{1'767'225'600}};
+
     // A process of its own: no lease of one is known to another but through the store. Throws
-    // option_error if `options.journal` names one: there is none.
+    // option_error for `options.journal` other than "" (the journal of this world) and "none", and
+    // for `executor` and `connections`: a world advances the time of pawl's own loops only.
     [[nodiscard]] locks open(open_options options = {});
 
     // The time of this world, on which lease::valid_until() stands.
     [[nodiscard]] instant now() const;
+    // The same for people: what lease_options::occurrence and schedules are about.
+    [[nodiscard]] std::chrono::system_clock::time_point wall() const;
 
     // Moves the time forward. What is due on the way happens in its order, each at its own time:
     // renewals, the end of leases, waits that end. It has happened when this returns. Throws
@@ -72,8 +84,8 @@ public:
 
     // The next `times` operations at the store fail, whichever process asks. One that fails with
     // outcome_unknown takes effect, and its answer is lost; others have no effect. Renewals count
-    // as operations, waits for a change do not. Replaces what was planned before. Throws
-    // option_error for `times` below 1.
+    // as operations, waits for a change and the journal do not. Replaces what was planned before.
+    // Throws option_error for `times` below 1.
     void fail_next(errc why, int times = 1);
 
     // All operations fail so, until recover().
@@ -115,6 +127,9 @@ public:
     // lease is not valid, or if its token is below that of work that has begun before. Throws
     // std::logic_error for an empty handle.
     work begin(const lease& under);
+    // The same in a body, which has the key and the token alone (run::key, run::token). Whether its
+    // lease is valid is not looked at.
+    work begin(std::string_view key, fence_token under);
 
     // What was seen, one line each, in order; at most faults_max.
     [[nodiscard]] std::vector<std::string> faults() const;

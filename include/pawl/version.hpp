@@ -4,6 +4,11 @@
 // version from here. The page "The library" of the documentation says what each part promises.
 #pragma once
 
+// Older ones fail in the middle of a coroutine, without a word of why.
+#if defined(__clang__) ? __clang_major__ < 16 : defined(__GNUC__) && __GNUC__ < 12
+#error "pawl needs g++ 12 or clang 16, or a later one"
+#endif
+
 #include <string_view>
 
 namespace pawl {

@@ -2,7 +2,7 @@
 
 #include "agent/plans.hpp"
 #include "base/counted.hpp"
-#include "schedule/log_text.hpp"
+#include "schedule/job/log_text.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 

@@ -101,7 +101,7 @@ std::string cannot_start(const exec::command& wanted, int error) {
     return fault.describe(wanted);
 }
 
-async<fence_result> refuse_fence(std::string resource) {
+async<fence_result> reject_fence(std::string resource) {
     co_return failure{errc::denied, "'" + base::printable(resource) +
                                         "' is reserved: of the names under job/ and pawl/ a run "
                                         "has its own job's; use another name"};
@@ -115,7 +115,7 @@ decltype(run_verbs::check_fence) within_rights(decltype(run_verbs::check_fence) 
                                                             fence_rule rule) {
         const bool is_own = resource == own || resource.starts_with(own + '/');
         return base::is_reserved_name(resource) && !is_own
-                   ? refuse_fence(std::move(resource))
+                   ? reject_fence(std::move(resource))
                    : check(std::move(resource), token, rule);
     };
 }

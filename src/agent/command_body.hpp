@@ -13,7 +13,7 @@
 #include "exec/child.hpp"
 #include "exec/launcher.hpp"
 #include "net/loop.hpp"
-#include "schedule/body.hpp"
+#include "schedule/job/body.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/system/result.hpp>

@@ -82,12 +82,12 @@ TEST(CommandBody, ArgumentsThatTheJobDoesNotAllowRunNothing) {
     auto job = shell("echo ran");
     job.arguments = {.patterns = {"--day=*"}};
     EXPECT_EQ(fixture.run(job, order_of({"--day=1"})).output, "ran\n");
-    const auto refused = fixture.run(job, order_of({"--day=1", "--checkpoint-action=exec=sh"}));
-    EXPECT_FALSE(refused.how.succeeded);
-    EXPECT_EQ(refused.how.reason,
+    const auto rejected = fixture.run(job, order_of({"--day=1", "--checkpoint-action=exec=sh"}));
+    EXPECT_FALSE(rejected.how.succeeded);
+    EXPECT_EQ(rejected.how.reason,
               "argument '--checkpoint-action=exec=sh' is not allowed for job 'trial'; expected "
               "'--day=*'");
-    EXPECT_EQ(refused.output, "");
+    EXPECT_EQ(rejected.output, "");
 }
 
 // The variables of the run arrive, with the job's env and secrets, and with both URLs.
@@ -157,11 +157,11 @@ TEST(CommandBody, RunsAsAnotherUserInThatUsersEnvironment) {
     body_trial fixture;
     auto job = shell(
         "id -un; id -Gn; echo \"$USER $LOGNAME $HOME ${TRIAL_OF_BODY-unset} $MODE\"; "
-        "echo by name > /dev/stdout; cat /etc/shadow 2> /dev/null || echo refused");
+        "echo by name > /dev/stdout; cat /etc/shadow 2> /dev/null || echo rejected");
     job.user = "nobody";
     job.env = {{"MODE", "full"}};
     EXPECT_EQ(fixture.run(job).output,
-              "nobody\nnogroup\nnobody nobody " + home + " unset full\nby name\nrefused\n");
+              "nobody\nnogroup\nnobody nobody " + home + " unset full\nby name\nrejected\n");
     job = shell("id -gn; id -Gn");
     job.user = "nobody";
     job.group = "daemon";

@@ -98,7 +98,7 @@ bool has_nul(string_view text) { return text.find('\0') != string_view::npos; }
 }  // namespace
 
 std::string absolute_url(const std::string& url) {
-    for (const string_view scheme : {"sqlite:", "redis+unix:"}) {
+    for (const string_view scheme : {"sqlite:", "redis+unix:", "valkey+unix:"}) {
         if (!url.starts_with(scheme) || url.size() == scheme.size()) continue;
         if (url[scheme.size()] == '/') return url;
         std::error_code unknown_place;

@@ -3,7 +3,7 @@
 
 #include "config/settings.hpp"
 #include "exec/account.hpp"
-#include "schedule/body.hpp"
+#include "schedule/job/body.hpp"
 
 #include <string>
 #include <string_view>

@@ -142,11 +142,12 @@ TEST(Environment, PathsInUrlsNoLongerDependOnTheFolder) {
     EXPECT_THAT(absolute_url("sqlite:pawl.db?timeout=3s"), StartsWith("sqlite:/"));
     EXPECT_THAT(absolute_url("sqlite:pawl.db?timeout=3s"), HasSubstr("/pawl.db?timeout=3s"));
     EXPECT_THAT(absolute_url("redis+unix:run/redis.sock"), StartsWith("redis+unix:/"));
+    EXPECT_THAT(absolute_url("valkey+unix:run/valkey.sock"), StartsWith("valkey+unix:/"));
     for (const char* same : {"sqlite:", "sqlite:/a/b.db", "redis://h/1", "memory:", ""})
         EXPECT_EQ(absolute_url(same), same);
 }
 
-// A NUL would end the text there, unseen; it is refused by name, and the value is not shown.
+// A NUL would end the text there, unseen; it is rejected by name, and the value is not shown.
 TEST(Environment, ANulByteIsRejectedByName) {
     exec::command wanted{{"report", std::string{"a\0b", 3}}};
     EXPECT_EQ(unspeakable(wanted),

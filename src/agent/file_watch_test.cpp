@@ -166,11 +166,16 @@ TEST_F(FileWatch, TellsWhatHappenedSinceTheFileWasRead) {
 
 TEST_F(FileWatch, AFileThatIsNeverQuietIsToldAnyway) {
     watch("pawl.toml");
-    auto told = begin();
+    // Where a busy machine keeps the writer off for a moment, it is quiet after all: then once
+    // more.
     std::size_t writes = 0;
-    while (told.wait_for(10ms) != std::future_status::ready && writes < 5000)
-        write("pawl.toml", std::string(++writes % 50, 'x'));
-    EXPECT_TRUE(told.get());
+    for (int turn = 0; turn < 5 && writes <= 10; ++turn) {
+        auto told = begin();
+        writes = 0;
+        while (told.wait_for(10ms) != std::future_status::ready && writes < 5000)
+            write("pawl.toml", std::string(++writes % 50, 'x'));
+        EXPECT_TRUE(told.get());
+    }
     EXPECT_GT(writes, 10u);
 }
 

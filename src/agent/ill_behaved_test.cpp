@@ -300,7 +300,7 @@ TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
     EXPECT_EQ(code_of_a_system_error(), EBADF);
     const exec::descriptor first_free{open("/dev/null", O_RDONLY | O_CLOEXEC)};
     const std::size_t open_before = open_descriptors();
-    int refused = 0;
+    int rejected = 0;
     for (rlim_t spare = 1; spare < 20; ++spare) {
         const rlimit narrow{static_cast<rlim_t>(first_free.get()) + spare, before.rlim_max};
         setrlimit(RLIMIT_NOFILE, &narrow);
@@ -309,13 +309,13 @@ TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
         // The last watchdog ends a moment after its command.
         EXPECT_TRUE(eventually([&] { return open_descriptors() <= open_before; })) << spare;
         if (ended.how.succeeded) continue;
-        ++refused;
+        ++rejected;
         EXPECT_EQ(ended.output, "");
         EXPECT_EQ(ended.how.reason,
                   "cannot run '/bin/sh': its guard did not start: Too many open files");
     }
-    EXPECT_GE(refused, 4);
-    EXPECT_LT(refused, 19);
+    EXPECT_GE(rejected, 4);
+    EXPECT_LT(rejected, 19);
     EXPECT_EQ(fixture.run(shell("echo here")).output, "here\n");
 }
 

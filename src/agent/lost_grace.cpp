@@ -16,7 +16,7 @@ boost::asio::awaitable<millis> grace_after_loss(lease_reader read, std::string k
     const auto sent = lease_clock::now();
     auto reading = read(std::move(key));
     const auto found = co_await std::move(reading);
-    // Somebody else may hold the key, and nobody can say that he does not.
+    // Another client may hold the key, and nothing can say that it does not.
     if (found.has_error()) co_return millis{0};
     const auto& seen = *found;
     if (seen && seen->holder == mine) co_return grace;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "exec/descriptor.hpp"
-#include "schedule/body.hpp"
+#include "schedule/job/body.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -2,7 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/scaled.hpp"
-#include "schedule/begin_wait.hpp"
+#include "schedule/execution/begin_wait.hpp"
 
 #include <boost/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "agent/command_body.hpp"
 #include "config/settings.hpp"
-#include "schedule/job_plan.hpp"
+#include "schedule/job/job_plan.hpp"
 
 #include <boost/json/fwd.hpp>
 

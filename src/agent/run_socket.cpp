@@ -238,6 +238,8 @@ awaitable<json::object> run_socket::state::save(std::shared_ptr<state> self, std
                                              ", which no environment variable can hold");
     auto saving = self->verbs.save_checkpoint(std::move(text));
     const auto saved = co_await std::move(saving);
+    if (saved.has_error() && saved.error().code == errc::rejected)
+        co_return rejected("not saved: " + saved.error().detail);
     if (saved.has_error()) co_return failed(saved.error().code, saved.error().detail);
     co_return json::object{{"answer", *saved ? "saved" : "stale"}};
 }

@@ -44,7 +44,22 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
     EXPECT_EQ(saved.size(), 2u);
 }
 
-// The fence of the store is reached with the run's own token or an older one, never a newer.
+// The command ends with 77 for it, as where it asks the journal itself; of a journal that is away
+// it is told as that.
+TEST(RunSocket, ACheckpointBehindThatOfANewerRunIsRejectedWithTheReason) {
+    body_trial fixture;
+    auto why = errc::rejected;
+    auto order = order_of();
+    order.save_checkpoint = [&why](std::string) -> async<bool> {
+        co_return failure{why, "a newer run has saved one"};
+    };
+    const std::string text = R"({"verb": "checkpoint", "bytes": 1, )" + mine + "}\na";
+    const auto said = [&] { return fixture.run(shell(speaking(text)), order).output; };
+    EXPECT_THAT(said(), HasSubstr(R"("answer":"rejected","detail":"not saved: a newer run has)"));
+    why = errc::unreachable;
+    EXPECT_THAT(said(), HasSubstr(R"("answer":"failed","error":"unreachable")"));
+}
+
 // It would come back cut off, in a variable of the next command.
 TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
     body_trial fixture;
@@ -67,6 +82,7 @@ TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
     EXPECT_THAT(saved, testing::IsEmpty());
 }
 
+// The fence of the store is reached with the run's own token or an older one, never a newer.
 TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     body_trial fixture;
     std::vector<std::uint64_t> checked;

@@ -1,5 +1,6 @@
 #include "api/agent_view.hpp"
 
+#include "net/attachment.hpp"
 #include "net/event.hpp"
 
 #include <boost/asio/post.hpp>
@@ -18,11 +19,12 @@ public:
         : agent_{std::move(who)}, loop_{loop} {}
 
     awaitable<std::optional<node_state>> look(millis timeout) override {
-        const auto here = co_await boost::asio::this_coro::executor;
+        // Who asks may be gone, and its loop as well, when the agent's comes to it.
+        const auto here = net::attach(co_await boost::asio::this_coro::executor);
         const auto answer = std::make_shared<waiting>();
         boost::asio::post(loop_.get_executor(), [answer, here, who = agent_] {
             auto seen = std::make_shared<agent::condition>(who->look());
-            boost::asio::post(here, [answer, seen] {
+            here->post([answer, seen] {
                 answer->seen = seen;
                 answer->arrived.set();
             });

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/agent.hpp"
-#include "api/context.hpp"
+#include "api/request/context.hpp"
 #include "net/loop.hpp"
 
 #include <memory>

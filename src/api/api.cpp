@@ -1,16 +1,17 @@
 #include "api/api.hpp"
 
-#include "api/control_routes.hpp"
-#include "api/doctor_routes.hpp"
-#include "api/job_routes.hpp"
-#include "api/lease_routes.hpp"
-#include "api/live_routes.hpp"
-#include "api/lock_routes.hpp"
-#include "api/overview_routes.hpp"
-#include "api/problem.hpp"
-#include "api/request_credentials.hpp"
-#include "api/run_routes.hpp"
-#include "api/verifier.hpp"
+#include "api/auth/request_credentials.hpp"
+#include "api/auth/verifier.hpp"
+#include "api/jobs/job_routes.hpp"
+#include "api/jobs/run_routes.hpp"
+#include "api/locks/lease_routes.hpp"
+#include "api/locks/lock_routes.hpp"
+#include "api/monitoring/audit_routes.hpp"
+#include "api/monitoring/doctor_routes.hpp"
+#include "api/monitoring/live_routes.hpp"
+#include "api/monitoring/node_routes.hpp"
+#include "api/monitoring/overview_routes.hpp"
+#include "api/request/problem.hpp"
 #include "base/comma_list.hpp"
 #include "base/text.hpp"
 
@@ -25,7 +26,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// The page asks nobody but its own server, and nobody frames it.
+// The web UI sends requests to its own server alone, and is shown in no frame.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> security_fields{{
     {"Content-Security-Policy",
      "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -40,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> security_
 
 constexpr std::chrono::seconds costly_retry{1};
 
-// What is counted of requests that no route takes: the page, its files, and what there is not.
+// What is counted of requests that no route takes: the web UI, its files, and what there is not.
 constexpr std::string_view unrouted = "(none)";
 
 // A stream that ends with the session, or the user, that it was opened by.
@@ -77,7 +78,8 @@ api::api(parts made_of) : parts_{std::move(made_of)} {
     add(lease_routes(around));
     add(job_routes(around));
     add(run_routes(around));
-    add(control_routes(around));
+    add(node_routes(around));
+    add(audit_routes(around));
     add(overview_routes(around));
     add(doctor_routes(around));
     add(live_routes(around));
@@ -93,7 +95,7 @@ void api::secure(http::response& made) const {
     if (parts_.secure) made.set("Strict-Transport-Security", "max-age=31536000");
 }
 
-http::response api::refuse(unsigned status, std::string_view detail) const {
+http::response api::reject(unsigned status, std::string_view detail) const {
     auto made = problem(status, detail);
     // There is room again as soon as others have their answers.
     if (status == 503) made.set("Retry-After", "1");
@@ -105,7 +107,7 @@ awaitable<http::response> api::answer(std::shared_ptr<const api> self,
                                       std::shared_ptr<const http::request> asked) {
     const auto began = self->parts_.around->core->loop().now();
     if (is_for_other_host(*asked, self->parts_.hosts)) {
-        auto made = self->refuse(421, "this agent is not '" + base::printable(asked->find("host")) +
+        auto made = self->reject(421, "this agent is not '" + base::printable(asked->find("host")) +
                                           "'; name that host in hosts of [agent], or use "
                                           "127.0.0.1");
         self->count(unrouted, made, began);
@@ -132,11 +134,11 @@ void api::count(std::string_view route, const http::response& made, instant bega
 
 // A page, or what is wrong with the request.
 http::response api::answer_unrouted(const http::request& asked, const http::match& found) const {
-    if (const auto* bad = std::get_if<http::bad_path>(&found)) return refuse(400, bad->why);
+    if (const auto* bad = std::get_if<http::bad_path>(&found)) return reject(400, bad->why);
     const auto shown = base::printable(asked.path);
     if (const auto* other = std::get_if<http::no_such_method>(&found)) {
         const auto allowed = base::comma_list(other->allowed);
-        auto made = refuse(
+        auto made = reject(
             405, shown + " takes no " + base::printable(asked.method) + "; it takes " + allowed);
         made.set("Allow", allowed);
         return made;
@@ -148,7 +150,7 @@ http::response api::answer_unrouted(const http::request& asked, const http::matc
         secure(made);
         return made;
     }
-    return refuse(404, "there is no " + shown + "; see /api/v1/openapi.json");
+    return reject(404, "there is no " + shown + "; see /api/v1/openapi.json");
 }
 
 awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
@@ -163,7 +165,7 @@ awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
                               base::printable(asked->query));
     auto admitting = self->parts_.auth->admit(asked, which.needs);
     auto admitted = co_await std::move(admitting);
-    if (auto* refused = std::get_if<http::response>(&admitted)) co_return std::move(*refused);
+    if (auto* rejected = std::get_if<http::response>(&admitted)) co_return std::move(*rejected);
     auto what = std::make_shared<call>();
     what->request = asked;
     what->path = std::move(found.values);
@@ -196,7 +198,7 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
     auto waiting = work_line::enter(self->at_work_, user);
     const auto turn = co_await std::move(waiting);
     if (asked->request->gone.stop_requested())
-        co_return self->refuse(503, "the other side has gone before its turn came");
+        co_return self->reject(503, "the other side has gone before its turn came");
     auto answering = self->routes_[route].answer(std::move(asked));
     auto made = co_await std::move(answering);
     // A stream is counted where it is written.

@@ -1,12 +1,12 @@
-// The API and the page as one handler for the server: which route, who may, and what every answer
+// The API and the web UI as one handler for the server: which route, who may, and what every answer
 // carries.
 #pragma once
 
-#include "api/authorizer.hpp"
-#include "api/call.hpp"
-#include "api/context.hpp"
-#include "api/user_quota.hpp"
-#include "api/work_line.hpp"
+#include "api/auth/authorizer.hpp"
+#include "api/limits/user_quota.hpp"
+#include "api/limits/work_line.hpp"
+#include "api/request/call.hpp"
+#include "api/request/context.hpp"
 #include "http/message.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
@@ -29,7 +29,7 @@ constexpr millis health_timeout{2'000};
 constexpr millis open_answer_age_max{1'000};
 
 // Answers that cost much (lists, whole runs and jobs, metrics) of one user, or of one address where
-// nobody has said who he is: under way, beyond which it is 429; of these in work or not yet taken,
+// without credentials: under way, beyond which it is 429; of these in work or not yet taken,
 // while the others wait; and of these in work, of one and of all.
 constexpr std::size_t costly_of_user_max = 48;
 constexpr std::size_t costly_untaken_of_user_max = 16;
@@ -43,7 +43,7 @@ public:
         access metrics_need = access::open;
         bool secure = false;               // over TLS
         std::vector<std::string> hosts{};  // by which requests may reach a listener of the loopback
-        // GET and HEAD of what is no route: the page and its files.
+        // GET and HEAD of what is no route: the web UI and its files.
         std::function<http::response(const http::request&)> page{};
         // What the server counts, for the metrics.
         std::function<http::server_counts()> counted{};
@@ -57,7 +57,7 @@ public:
         std::shared_ptr<const api> self, std::shared_ptr<const http::request> asked);
 
     // What never reached answer(), with the same fields.
-    http::response refuse(unsigned status, std::string_view detail) const;
+    http::response reject(unsigned status, std::string_view detail) const;
 
 private:
     static boost::asio::awaitable<http::response> answer_route(

@@ -22,11 +22,11 @@ protected:
 
 // docs/http.md: after 503 a program asks again, and is told when.
 TEST_F(Api, WhatTheServerHasNoRoomForMayBeAskedForAgain) {
-    const auto refused = api_->refuse(503, "no room");
-    EXPECT_EQ(field_of(refused, "Retry-After"), "1");
-    EXPECT_EQ(field_of(refused, "Content-Type"), "application/problem+json");
-    EXPECT_NE(field_of(refused, "Content-Security-Policy"), "");
-    EXPECT_EQ(field_of(api_->refuse(400, "wrong"), "Retry-After"), "");
+    const auto rejected = api_->reject(503, "no room");
+    EXPECT_EQ(field_of(rejected, "Retry-After"), "1");
+    EXPECT_EQ(field_of(rejected, "Content-Type"), "application/problem+json");
+    EXPECT_NE(field_of(rejected, "Content-Security-Policy"), "");
+    EXPECT_EQ(field_of(api_->reject(400, "wrong"), "Retry-After"), "");
 }
 
 // Each status that the server answers by itself has its words.
@@ -39,7 +39,7 @@ TEST_F(Api, AProblemHasItsStatusInWords) {
                                                     {503, "Service Unavailable"},
                                                     {505, "HTTP Version Not Supported"}};
     for (const auto& [status, words] : all)
-        EXPECT_EQ(boost::json::parse(api_->refuse(status, "why").body).at("title").as_string(),
+        EXPECT_EQ(boost::json::parse(api_->reject(status, "why").body).at("title").as_string(),
                   words);
 }
 

@@ -1,4 +1,4 @@
-// The files of the page as they are built into the binary: tools/build_ui makes the table.
+// The files of the web UI as they are built into the binary: tools/build_ui makes the table.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ TEST_F(Document, HasEachRouteAndNoOther) {
     EXPECT_THAT(documented(), testing::ContainerEq(routed()));
 }
 
-// What a user may have too many of is refused with 429, which programs have to expect.
+// What a user may have too many of is rejected with 429, which programs have to expect.
 TEST_F(Document, TellsWhatMayBeTooMany) {
     for (const auto& one : api_->all()) {
         if (one.costs != cost::much) continue;

@@ -2,9 +2,9 @@
 //
 // The bytes are counted where they are allocated. The journal is as slow as one on a network, so
 // that all requests are under way at the same time.
+#include "api/auth/token.hpp"
 #include "api/bare_api_fixture.hpp"
-#include "api/run_output.hpp"
-#include "api/token.hpp"
+#include "api/jobs/run_output.hpp"
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
 #include "test_support/faults/faulty_journal.hpp"

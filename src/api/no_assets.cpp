@@ -1,4 +1,4 @@
-// Stands in for the page where it is not built in.
+// Stands in for the web UI where it is not built in.
 #include "api/assets.hpp"
 
 namespace pawl::ui {

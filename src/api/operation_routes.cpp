@@ -1,10 +1,9 @@
 #include "api/api.hpp"
-#include "api/bodies.hpp"
-#include "api/problem.hpp"
-#include "api/single_flight.hpp"
+#include "api/limits/single_flight.hpp"
+#include "api/request/json_body.hpp"
+#include "api/request/problem.hpp"
 #include "documents/documents.hpp"
 #include "openapi_json.hpp"
-#include "time/clocks.hpp"
 
 #include <functional>
 #include <memory>
@@ -146,8 +145,7 @@ private:
 
     // Constant after construction
     shared_context around_;
-    const std::string started_at_ = documents::time_text(
-        std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count());
+    const std::string started_at_ = documents::now_text();
     std::shared_ptr<single_flight<bool>> well_;
     std::shared_ptr<text_answer> unready_, metrics_;
     const fixed_document document_{boost::json::parse(embedded::openapi_json).as_object()};

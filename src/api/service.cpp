@@ -1,10 +1,10 @@
 #include "api/service.hpp"
 
-#include "api/lease_service.hpp"
-#include "api/live_routes.hpp"
-#include "api/memory.hpp"
-#include "api/problem.hpp"
-#include "api/run_output.hpp"
+#include "api/jobs/run_output.hpp"
+#include "api/locks/lease_service.hpp"
+#include "api/monitoring/live_routes.hpp"
+#include "api/request/problem.hpp"
+#include "api/route_caches.hpp"
 #include "base/ascii.hpp"
 #include "base/reserved_names.hpp"
 #include "http/certificate.hpp"
@@ -96,8 +96,8 @@ http::server_parts service::parts_of_server() {
     made.answer = [api = api_](std::shared_ptr<const http::request> asked) {
         return api::answer(api, std::move(asked));
     };
-    made.refuse = [api = api_](unsigned status, std::string_view detail) {
-        return api->refuse(status, detail);
+    made.reject = [api = api_](unsigned status, std::string_view detail) {
+        return api->reject(status, detail);
     };
     made.warn = [around = parts_.around](std::string_view line) {
         if (around->log) around->log(log_level::warn, line);
@@ -154,8 +154,7 @@ async<void> service::start(std::shared_ptr<service> self) {
     if (had.has_error()) {
         if (had.error().code != errc::unreachable) co_return had.error();
         me.log(log_level::error,
-               had.error().detail +
-                   ": jobs run without the API, which is tried again until it is had");
+               had.error().detail + ": running jobs without the API, and retrying");
         boost::asio::co_spawn(me.parts_.around->core->loop().get_executor(), keep_trying(self),
                               boost::asio::detached);
     }

@@ -1,10 +1,10 @@
-// The API and the page of one agent: listens, answers, and ends after the agent.
+// The API and the web UI of one agent: listens, answers, and ends after the agent.
 #pragma once
 
 #include "agent/systemd_notice.hpp"
 #include "api/api.hpp"
-#include "api/authorizer.hpp"
-#include "api/context.hpp"
+#include "api/auth/authorizer.hpp"
+#include "api/request/context.hpp"
 #include "config/settings.hpp"
 #include "http/server.hpp"
 #include "net/event.hpp"

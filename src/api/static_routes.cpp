@@ -1,6 +1,6 @@
 #include "api/static_routes.hpp"
 
-#include "api/problem.hpp"
+#include "api/request/problem.hpp"
 #include "base/ascii.hpp"
 #include "base/text.hpp"
 
@@ -35,7 +35,7 @@ bool any_member(std::string_view list, Seen&& seen) {
 }
 
 // `q=0`, `q=0.0`: not that one.
-bool refused(std::string_view parameters) {
+bool rejected(std::string_view parameters) {
     const auto weight = parameters.find("q=");
     if (weight == std::string_view::npos) return false;
     const auto value = base::trimmed(parameters.substr(weight + 2));
@@ -47,7 +47,7 @@ bool takes(std::string_view list, std::string_view wanted) {
         const auto mark = one.find(';');
         const auto name = base::trimmed(one.substr(0, mark));
         return base::equals_ignoring_case(name, wanted) &&
-               (mark == std::string_view::npos || !refused(one.substr(mark + 1)));
+               (mark == std::string_view::npos || !rejected(one.substr(mark + 1)));
     });
 }
 

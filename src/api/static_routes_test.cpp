@@ -1,4 +1,4 @@
-// The page as a browser, curl and a cache ask for it, over a table of three files.
+// The web UI as a browser, curl and a cache ask for it, over a table of three files.
 #include "api/static_routes.hpp"
 
 #include <gmock/gmock.h>
@@ -114,7 +114,8 @@ TEST(Assets, WithoutAPageOneSaysSo) {
     EXPECT_EQ(serve_from({}, asked).status, 404U);
 }
 
-// Of the table that this binary has: whatever the page loads first is there, and sorted for search.
+// Of the table that this binary has: whatever the web UI loads first is there, and sorted for
+// search.
 TEST(Assets, TheTableIsSortedAndWhole) {
     const auto all = ui::assets();
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(),

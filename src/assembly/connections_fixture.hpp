@@ -83,8 +83,8 @@ inline void expect_all_verbs(locks& where, locks& other) {
     ASSERT_TRUE(held);
     EXPECT_FALSE(takes(other, "key"));
     // Beyond its TTL it is kept alive by the heartbeat.
-    const auto refused = other.acquire("key", minute, 6s);
-    EXPECT_FALSE(refused.has_value());
+    const auto rejected = other.acquire("key", minute, 6s);
+    EXPECT_FALSE(rejected.has_value());
     EXPECT_TRUE(held->valid());
     const auto token = held->token();
     auto waiting = std::async(std::launch::async, [&] {

@@ -234,7 +234,7 @@ TEST(MysqlConnections, OneInATransactionIsRejectedAndLeftAlone) {
 
 TEST(MysqlConnections, OneThatDoesNotFitIsRejected) {
     mysql_server server;
-    const auto refused = [&](unsigned long flags, const std::function<void(MYSQL*)>& spoil) {
+    const auto rejected = [&](unsigned long flags, const std::function<void(MYSQL*)>& spoil) {
         application_pool pool{server, flags};
         auto mine = locks::open(url, {.connections = {.mysql = [&] {
                                           auto one = pool.give();
@@ -244,23 +244,23 @@ TEST(MysqlConnections, OneThatDoesNotFitIsRejected) {
         auto said = store_fault(mine);
         return said;
     };
-    expect_words(refused(0, [](MYSQL* one) { mysql_query(one, "SELECT 1"); }),
+    expect_words(rejected(0, [](MYSQL* one) { mysql_query(one, "SELECT 1"); }),
                  "has a result that was not read");
-    expect_words(refused(CLIENT_MULTI_STATEMENTS,
-                         [](MYSQL* one) {
-                             mysql_query(one, "SELECT 1; SELECT 2");
-                             mysql_free_result(mysql_store_result(one));
-                         }),
+    expect_words(rejected(CLIENT_MULTI_STATEMENTS,
+                          [](MYSQL* one) {
+                              mysql_query(one, "SELECT 1; SELECT 2");
+                              mysql_free_result(mysql_store_result(one));
+                          }),
                  "has a result that was not read");
-    expect_words(refused(CLIENT_FOUND_ROWS, [](MYSQL*) {}),
+    expect_words(rejected(CLIENT_FOUND_ROWS, [](MYSQL*) {}),
                  "counts the rows that were found: make it without CLIENT_FOUND_ROWS");
-    expect_words(refused(0,
-                         [&](MYSQL* one) {
-                             server.ask("KILL CONNECTION " + std::to_string(mysql_thread_id(one)));
-                         }),
+    expect_words(rejected(0,
+                          [&](MYSQL* one) {
+                              server.ask("KILL CONNECTION " + std::to_string(mysql_thread_id(one)));
+                          }),
                  "unreachable mysql: ");
     server.ask("SET GLOBAL read_only = 1");
-    expect_words(refused(0, [](MYSQL*) {}), "the server is read-only");
+    expect_words(rejected(0, [](MYSQL*) {}), "the server is read-only");
 }
 
 // Goal: the end waits for no server that is frozen, and what was under way is not taken for idle.

@@ -164,7 +164,7 @@ TEST(PostgresqlConnections, OneInATransactionIsRejectedAndLeftAlone) {
 
 TEST(PostgresqlConnections, OneThatIsNotIdleIsRejected) {
     postgresql_server server;
-    const auto refused = [&](const std::function<void(PGconn*)>& spoil) {
+    const auto rejected = [&](const std::function<void(PGconn*)>& spoil) {
         application_pool pool{server};
         auto mine = locks::open(url, {.connections = {.postgresql = [&] {
                                           auto one = pool.give();
@@ -174,12 +174,12 @@ TEST(PostgresqlConnections, OneThatIsNotIdleIsRejected) {
         auto said = store_fault(mine);
         return said;
     };
-    expect_words(refused([](PGconn* one) { PQenterPipelineMode(one); }), "is in pipeline mode");
-    expect_words(refused([](PGconn* one) { PQclear(PQexec(one, "LISTEN news")); }),
+    expect_words(rejected([](PGconn* one) { PQenterPipelineMode(one); }), "is in pipeline mode");
+    expect_words(rejected([](PGconn* one) { PQclear(PQexec(one, "LISTEN news")); }),
                  "listens to channels: UNLISTEN *");
-    expect_words(refused([](PGconn* one) { PQsendQuery(one, "SELECT 1"); }),
+    expect_words(rejected([](PGconn* one) { PQsendQuery(one, "SELECT 1"); }),
                  "has a command under way");
-    expect_words(refused([](PGconn* one) {
+    expect_words(rejected([](PGconn* one) {
                      PQclear(PQexec(one, "SELECT pg_terminate_backend(pg_backend_pid())"));
                  }),
                  "is not open");
@@ -200,7 +200,7 @@ TEST(PostgresqlConnections, TheEndSpoilsWhatIsUnderWay) {
     postgresql_server server;
     application_pool pool{server};
     {
-        auto mine = locks::open("postgresql:?timeout=500ms", over(pool));
+        auto mine = locks::open("postgresql:?timeout=3s", over(pool));
         ASSERT_TRUE(takes(mine, "warm"));
         mine.drain(5s);
         server.freeze();

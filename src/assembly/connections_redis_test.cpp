@@ -206,7 +206,7 @@ TEST(RedisConnections, OneThatComesTooLateIsClosedUnused) {
 
 TEST(RedisConnections, OneThatIsNotIdleIsRejected) {
     redis_server server;
-    const auto refused = [&](const std::function<void(int)>& spoil) {
+    const auto rejected = [&](const std::function<void(int)>& spoil) {
         auto mine = locks::open(url, {.connections = {.redis = [&] {
                                           const int one = connected_to(server.port());
                                           spoil(one);
@@ -216,23 +216,23 @@ TEST(RedisConnections, OneThatIsNotIdleIsRejected) {
         EXPECT_EQ(server.ask({"DBSIZE"}), "0");
         return said;
     };
-    expect_words(refused([](int one) { asked(one, "MULTI\r\n"); }),
+    expect_words(rejected([](int one) { asked(one, "MULTI\r\n"); }),
                  "is in a transaction: EXEC or DISCARD before it is given");
-    expect_words(refused([](int one) { asked(one, "SUBSCRIBE news\r\n"); }),
+    expect_words(rejected([](int one) { asked(one, "SUBSCRIBE news\r\n"); }),
                  "is subscribed to channels");
     // Read in part only.
-    expect_words(refused([](int one) {
+    expect_words(rejected([](int one) {
                      char byte = 0;
                      send_over(one, "PING\r\nPING\r\n");
                      ::recv(one, &byte, 1, MSG_WAITALL);
                  }),
                  "has a reply that was not read");
     // One that is answered after it was given.
-    expect_words(refused([](int one) { send_over(one, "BLPOP nothing 1\r\n"); }),
+    expect_words(rejected([](int one) { send_over(one, "BLPOP nothing 1\r\n"); }),
                  "has a reply outstanding");
     // The same by a user whose own SELECT is rejected, and behind an answer as to one.
     server.ask({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-select"});
-    expect_words(refused([](int one) {
+    expect_words(rejected([](int one) {
                      asked(one, "AUTH app secret\r\n");
                      send_over(one,
                                "EVAL \"local function now() local t = redis.call('TIME') return "
@@ -240,17 +240,17 @@ TEST(RedisConnections, OneThatIsNotIdleIsRejected) {
                                "while now() < till do end return {ok = 'OK'}\" 0\r\n");
                  }),
                  "has a reply outstanding");
-    expect_words(refused([](int one) { ::shutdown(one, SHUT_RDWR); }), "unreachable ");
+    expect_words(rejected([](int one) { ::shutdown(one, SHUT_RDWR); }), "unreachable ");
 }
 
 TEST(RedisConnections, WhatIsNoneIsRejected) {
-    const auto refused = [](const std::function<int()>& make) {
+    const auto rejected = [](const std::function<int()>& make) {
         auto mine = locks::open(url, {.connections = {.redis = make}});
         return store_fault(mine);
     };
-    EXPECT_EQ(refused([] { return ::socket(AF_INET, SOCK_STREAM, 0); }),
+    EXPECT_EQ(rejected([] { return ::socket(AF_INET, SOCK_STREAM, 0); }),
               "unreachable redis: the application's connection is not open");
-    EXPECT_EQ(refused([] { return ::socket(AF_INET, SOCK_DGRAM, 0); }),
+    EXPECT_EQ(rejected([] { return ::socket(AF_INET, SOCK_DGRAM, 0); }),
               "rejected redis: the application's connection is no stream socket");
 }
 

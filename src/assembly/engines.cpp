@@ -133,7 +133,7 @@ runtime::journal_maker checked(runtime::journal_maker make) {
     };
 }
 
-[[noreturn]] void refuse_scheme(const std::string& scheme) {
+[[noreturn]] void reject_scheme(const std::string& scheme) {
     std::vector<std::string_view> known;
     std::string list;
     for (const auto& one : table())
@@ -147,7 +147,7 @@ runtime::journal_maker checked(runtime::journal_maker make) {
         (meant ? "did you mean '" + std::string{*meant} + "'? There are " : "there are ") + list};
 }
 
-[[noreturn]] void refuse_missing(const known_engine& one) {
+[[noreturn]] void reject_missing(const known_engine& one) {
     std::string folders;
     for (const auto& folder : module_folders())
         base::add_to_list(folders, base::printable(folder.string()));
@@ -170,19 +170,19 @@ const engine_entry& find_entry(const std::string& scheme) {
         if (known->linked != nullptr)
             if (const auto* entry = entry_in(known->linked(), scheme)) return *entry;
         const auto file = known->module.empty() ? std::nullopt : find_module(known->module);
-        if (!file) refuse_missing(*known);
+        if (!file) reject_missing(*known);
         if (const auto* entry = entry_in(&load_module(*file), scheme)) return *entry;
-        refuse_missing(*known);
+        reject_missing(*known);
     }
     const auto file = find_module("pawl-" + scheme.substr(0, scheme.find('+')));
-    if (!file) refuse_scheme(scheme);
+    if (!file) reject_scheme(scheme);
     if (const auto* entry = entry_in(&load_module(*file), scheme)) return *entry;
     throw option_error{"the engine module " + base::printable(file->string()) +
                        " has no engine for " + base::printable(scheme) + ":"};
 }
 
 std::string_view engine_at(std::string_view url) {
-    return find_entry(parse_or_refuse(url).scheme).name;
+    return find_entry(parse_or_reject(url).scheme).name;
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ const std::vector<engine_info>& known_engines() {
     return infos;
 }
 
-base::store_url parse_or_refuse(std::string_view text) {
+base::store_url parse_or_reject(std::string_view text) {
     auto parsed = base::parse_store_url(text);
     if (parsed.has_error())
         throw option_error{"the store URL is malformed at column " +
@@ -210,7 +210,7 @@ base::store_url parse_or_refuse(std::string_view text) {
 }
 
 store_plan plan_store(std::string_view text, const connection_factories& own) {
-    const auto& entry = find_entry(parse_or_refuse(text).scheme);
+    const auto& entry = find_entry(parse_or_reject(text).scheme);
     auto made = entry.plan(text);
     store_plan plan;
     plan.engine = entry.name;

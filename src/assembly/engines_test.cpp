@@ -10,7 +10,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string refusal(std::string_view url) {
+std::string rejection(std::string_view url) {
     try {
         plan_store(url);
     } catch (const option_error& error) {
@@ -36,7 +36,7 @@ TEST(Engines, SettingsCommonToAllComeFromTheQuery) {
 TEST(Engines, QuarantineIsAutomaticUnderCorrectnessOnly) {
     EXPECT_FALSE(plan_store("memory:").settings.quarantine.has_value());
     EXPECT_TRUE(plan_store("memory:?safety=correctness").settings.quarantine.has_value());
-    EXPECT_THAT(refusal("memory:?safety=correctness&quarantine=off"),
+    EXPECT_THAT(rejection("memory:?safety=correctness&quarantine=off"),
                 HasSubstr("needs a quarantine"));
 }
 
@@ -168,7 +168,7 @@ TEST(Engines, RejectsBadUrlsInOneClearLine) {
 #endif
     };
     for (const auto& [url, says] : cases) {
-        const auto line = refusal(url);
+        const auto line = rejection(url);
         EXPECT_THAT(line, AllOf(HasSubstr(says), Not(HasSubstr("\n")))) << url;
     }
 }
@@ -186,14 +186,14 @@ TEST(Engines, TakesEveryUriOfLibpq) {
           "postgresql://h/db?ca=%2Fca&tls_server_name=db.example&namespace=x&timeout=1s",
           "postgresql://h:6432/db?schema=locks&connections=8&prepare=off&notify=off",
           "postgresql://h:6432/db?notify=postgresql%3A%2F%2Fh%3A5432"})
-        EXPECT_EQ(refusal(url), "") << url;
+        EXPECT_EQ(rejection(url), "") << url;
 }
 #endif
 
 TEST(Engines, NeverQuoteASecret) {
-    EXPECT_THAT(refusal("redis://user:hunter2@h:x"), Not(HasSubstr("hunter2")));
-    EXPECT_THAT(refusal("redis://user:hunter2@h?bad=1"), Not(HasSubstr("hunter2")));
-    EXPECT_THAT(refusal("postgresql://h/?notify=postgresql%3A%2F%2Fu%3Ahunter2%40h%3Fbad%3D1"),
+    EXPECT_THAT(rejection("redis://user:hunter2@h:x"), Not(HasSubstr("hunter2")));
+    EXPECT_THAT(rejection("redis://user:hunter2@h?bad=1"), Not(HasSubstr("hunter2")));
+    EXPECT_THAT(rejection("postgresql://h/?notify=postgresql%3A%2F%2Fu%3Ahunter2%40h%3Fbad%3D1"),
                 Not(HasSubstr("hunter2")));
 }
 

@@ -3,18 +3,19 @@
 #include <pawl/pawl.hpp>
 
 #include "test_support/folder.hpp"
+#include "test_support/servers/cloud_urls.hpp"
 
 #ifdef PAWL_STORE_ETCD
 #include "test_support/servers/etcd_server.hpp"
-#endif
-#ifdef PAWL_STORE_MONGODB
-#include "test_support/servers/mongodb_server.hpp"
 #endif
 #ifdef PAWL_STORE_MYSQL
 #include "test_support/servers/mysql_server.hpp"
 #endif
 #ifdef PAWL_STORE_REDIS
 #include "test_support/servers/redis_server.hpp"
+#endif
+#ifdef PAWL_STORE_REDLOCK
+#include "test_support/servers/redlock_servers.hpp"
 #endif
 #ifdef PAWL_STORE_POSTGRESQL
 #include "test_support/servers/postgresql_server.hpp"
@@ -41,7 +42,7 @@ using namespace std::chrono_literals;
 constexpr lease_options plain{.ttl = 1min};
 
 template <class Held>
-bool refused(const acquired<Held>& what) {
+bool rejected(const acquired<Held>& what) {
     return !what;
 }
 
@@ -62,6 +63,15 @@ kind on_server(const char* name, std::string before_port, std::string behind_por
     return {name, [=] {
                 auto server = std::make_shared<Server>();
                 return place{before_port + std::to_string(server->port()) + behind_port, server};
+            }};
+}
+
+// On a server that stands for a cloud.
+template <class Server>
+kind on_cloud(const char* name) {
+    return {name, [] {
+                auto server = std::make_shared<Server>();
+                return place{url_of(*server), server};
             }};
 }
 
@@ -88,9 +98,27 @@ std::vector<kind> kinds() {
 #ifdef PAWL_STORE_ZOOKEEPER
     all.push_back(on_server<zookeeper_server>("zookeeper", "zookeeper://127.0.0.1:"));
 #endif
-// For all on compare-and-swap.
-#ifdef PAWL_STORE_MONGODB
-    all.push_back(on_server<mongodb_server>("mongodb", "mongodb://127.0.0.1:", "/pawl"));
+#ifdef PAWL_STORE_REDLOCK
+    all.push_back({"redlock", [] {
+                       auto nodes = std::make_shared<redlock_servers>();
+                       return place{"redlock://" + nodes->hosts() + "?quarantine=off", nodes};
+                   }});
+#endif
+// What is pushed nowhere but on Kubernetes.
+#ifdef PAWL_SERVER_MONGODB
+    all.push_back(on_cloud<mongodb_server>("mongodb"));
+#endif
+#ifdef PAWL_SERVER_DYNAMODB
+    all.push_back(on_cloud<dynamodb_server>("dynamodb"));
+#endif
+#ifdef PAWL_SERVER_AZBLOB
+    all.push_back(on_cloud<azurite_server>("azblob"));
+#endif
+#ifdef PAWL_SERVER_S3
+    all.push_back(on_cloud<s3_server>("s3"));
+#endif
+#ifdef PAWL_SERVER_KUBERNETES
+    all.push_back(on_cloud<kube_server>("kubernetes"));
 #endif
     return all;
 }
@@ -124,7 +152,7 @@ TEST_P(Facade, ASemaphoreHasSoManyHoldersAndWakesWhoWaits) {
     auto second = b.try_acquire_slot("gpu", 2, plain);
     ASSERT_TRUE(first && second);
     EXPECT_NE(first->index(), second->index());
-    EXPECT_TRUE(refused(a.try_acquire_slot("gpu", 2, plain)));
+    EXPECT_TRUE(rejected(a.try_acquire_slot("gpu", 2, plain)));
     std::optional<slot> got;
     std::thread waiter{[&] { got = b.acquire_slot("gpu", 2, plain, 1min); }};
     const auto freed = first->index();
@@ -162,8 +190,8 @@ TEST_P(Facade, SeveralKeysAreHeldTogetherOrNotAtAll) {
     auto a = open(), b = open();
     auto all = a.acquire_all({"x", "y"}, plain);
     ASSERT_TRUE(all);
-    EXPECT_TRUE(refused(b.acquire_all({"y", "z"}, plain)));
-    EXPECT_TRUE(refused(b.acquire_all({"w", "x"}, plain)));
+    EXPECT_TRUE(rejected(b.acquire_all({"y", "z"}, plain)));
+    EXPECT_TRUE(rejected(b.acquire_all({"w", "x"}, plain)));
     EXPECT_TRUE(b.drain(30s));
     EXPECT_TRUE(a.acquire_all({"w", "z"}, plain, 30s));
     std::optional<lease_set> next;

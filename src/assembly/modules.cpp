@@ -27,13 +27,13 @@ std::string last_fault() {
     return base::printable(what != nullptr ? what : "unknown fault");
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+[[noreturn]] void reject(const std::filesystem::path& file, const std::string& why) {
     throw option_error{"the engine module " + base::printable(file.string()) + " " + why};
 }
 
 void check_fit(const std::filesystem::path& file, std::uint32_t made_for) {
     if (made_for == engine_interface) return;
-    refuse(file, "is made for version " + std::to_string(made_for) +
+    reject(file, "is made for version " + std::to_string(made_for) +
                      " of the engine interface, and this pawl has version " +
                      std::to_string(engine_interface) + ": install the two of one release");
 }
@@ -46,7 +46,7 @@ library open_library(const std::filesystem::path& file) {
         // Of the core, which a static program does not show to others.
         const bool is_static = why.find("undefined symbol: _Z") != std::string::npos &&
                                why.find("4pawl") != std::string::npos;
-        refuse(file, "cannot be loaded: " + why +
+        reject(file, "cannot be loaded: " + why +
                          (is_static ? ": a program that is linked with a static pawl loads no "
                                       "modules; link pawl::NAME instead"
                                     : ""));
@@ -56,12 +56,12 @@ library open_library(const std::filesystem::path& file) {
     using entry_point = const engine_module* (*)();
     const auto entry = reinterpret_cast<entry_point>(dlsym(handle, "pawl_engine_module"));
     if (made_for == nullptr || entry == nullptr)
-        refuse(file, "is no engine of pawl: PAWL_ENGINE_MODULE is not in it");
+        reject(file, "is no engine of pawl: PAWL_ENGINE_MODULE is not in it");
     // Before anything whose shape depends on it is touched.
     check_fit(file, *made_for);
     const auto* brings = entry();
     if (!brings->built_with.empty() && brings->built_with != PAWL_VERSION)
-        refuse(file, "is built with pawl " + base::printable(brings->built_with) +
+        reject(file, "is built with pawl " + base::printable(brings->built_with) +
                          ", and this is " PAWL_VERSION ": install the two of one release");
     return {handle, brings};
 }

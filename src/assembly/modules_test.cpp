@@ -36,7 +36,7 @@ protected:
         std::filesystem::remove_all(own_);
     }
 
-    static std::string refusal(std::string_view url) {
+    static std::string rejection(std::string_view url) {
         try {
             plan_store(url);
         } catch (const option_error& error) {
@@ -52,10 +52,10 @@ protected:
 };
 
 TEST_F(Modules, AreFoundByTheSchemesOfTheirEngines) {
-    EXPECT_EQ(refusal("fitting:here"), "planned fitting:here");
-    EXPECT_EQ(refusal("fitting+tls:here"), "planned fitting+tls:here");
-    EXPECT_THAT(refusal("fitting+ssh:here"), HasSubstr("has no engine for fitting+ssh:"));
-    EXPECT_THAT(refusal("misfitting:"), HasSubstr("no store engine 'misfitting'"));
+    EXPECT_EQ(rejection("fitting:here"), "planned fitting:here");
+    EXPECT_EQ(rejection("fitting+tls:here"), "planned fitting+tls:here");
+    EXPECT_THAT(rejection("fitting+ssh:here"), HasSubstr("has no engine for fitting+ssh:"));
+    EXPECT_THAT(rejection("misfitting:"), HasSubstr("no store engine 'misfitting'"));
 }
 
 TEST_F(Modules, AreLoadedOnce) {
@@ -131,7 +131,8 @@ TEST_F(Modules, ThatDoNotFitAreRejectedInOneLine) {
         {"text:", "cannot be loaded"},
     };
     for (const auto& [url, says] : cases)
-        EXPECT_THAT(refusal(url), AllOf(HasSubstr(says), HasSubstr("/pawl-"), Not(HasSubstr("\n"))))
+        EXPECT_THAT(rejection(url),
+                    AllOf(HasSubstr(says), HasSubstr("/pawl-"), Not(HasSubstr("\n"))))
             << url;
 }
 
@@ -140,7 +141,7 @@ TEST_F(Modules, TheProgramsOwnEnginesComeFirst) {
                                              throw option_error{"the program's"};
                                          }}}};
     register_engines(own);
-    EXPECT_EQ(refusal("own:"), "the program's");
+    EXPECT_EQ(rejection("own:"), "the program's");
     EXPECT_THROW(register_engines(own), option_error);
     EXPECT_THROW(register_engines({.engines = {{"mine", {"sqlite"}, "", nullptr}}}), option_error);
     EXPECT_THROW(register_engines({.engines = {{"one", {"twice"}, "", nullptr},

@@ -21,7 +21,7 @@ constexpr millis timeout_max{600'000};
 // It may be the end of a password with a bare '?', and is not shown then.
 bool may_be_secret(std::string_view value) { return value.find('@') != std::string_view::npos; }
 
-[[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view what) {
+[[noreturn]] void reject(std::string_view name, std::string_view value, std::string_view what) {
     throw option_error{"the store URL's parameter " + std::string{name} + "=" +
                        (may_be_secret(value) ? "***" : base::printable(value)) + ": " +
                        std::string{what}};
@@ -39,7 +39,7 @@ std::optional<millis> parameters::duration(std::string_view name) {
     const auto value = text(name);
     if (!value) return std::nullopt;
     const auto parsed = base::parse_duration(*value);
-    if (parsed.has_error()) refuse(name, *value, parsed.error().what);
+    if (parsed.has_error()) reject(name, *value, parsed.error().what);
     return *parsed;
 }
 
@@ -49,7 +49,7 @@ std::optional<std::size_t> parameters::choice(std::string_view name,
     if (!value) return std::nullopt;
     const auto found = std::find(allowed.begin(), allowed.end(), *value);
     if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
-    refuse(name, *value, "expected one of " + base::comma_list(allowed));
+    reject(name, *value, "expected one of " + base::comma_list(allowed));
 }
 
 std::optional<std::string> parameters::password() {
@@ -66,11 +66,11 @@ std::optional<std::string> parameters::first_line_of(std::string_view name) {
     if (!path) return std::nullopt;
     std::error_code ignored;
     if (std::filesystem::is_directory(*path, ignored))
-        refuse(name, *path, "a folder: name a file with the password in its first line");
+        reject(name, *path, "a folder: name a file with the password in its first line");
     std::ifstream file{*path};
     std::string line;
     if (!file || !std::getline(file, line))
-        refuse(name, *path, file.is_open() ? "the file is empty" : std::strerror(errno));
+        reject(name, *path, file.is_open() ? "the file is empty" : std::strerror(errno));
     if (line.ends_with('\r')) line.pop_back();
     return line;
 }
@@ -98,7 +98,7 @@ store_settings take_settings(parameters& query, quarantine_unless_told otherwise
     }
     if (const auto timeout = query.duration("timeout")) {
         if (*timeout < timeout_min || *timeout > timeout_max)
-            refuse("timeout", base::format_duration(*timeout), "expected 10ms to 10m");
+            reject("timeout", base::format_duration(*timeout), "expected 10ms to 10m");
         settings.timeout = *timeout;
     }
     if (query.choice("safety", {"efficiency", "correctness"}) == 1U)
@@ -110,15 +110,15 @@ store_settings take_settings(parameters& query, quarantine_unless_told otherwise
     } else if (quarantine != "off") {
         const auto longest = query.duration("quarantine");
         if (longest->count() == 0)
-            refuse("quarantine", quarantine, "expected auto, off, or a duration above 0");
+            reject("quarantine", quarantine, "expected auto, off, or a duration above 0");
         settings.quarantine = *longest;
     } else if (settings.safety == safety_class::correctness) {
-        refuse("quarantine", quarantine,
+        reject("quarantine", quarantine,
                "safety=correctness needs a quarantine; give auto or a duration");
     }
     if (const auto skew = query.duration("max_skew")) settings.max_skew = *skew;
     if (const auto retention = query.duration("retention")) {
-        if (retention->count() == 0) refuse("retention", "0", "expected a duration above 0");
+        if (retention->count() == 0) reject("retention", "0", "expected a duration above 0");
         settings.retention = *retention;
     }
     return settings;

@@ -15,7 +15,7 @@
 namespace pawl::assembly {
 
 // Throws option_error for keys in the URL, where they have no place.
-inline void refuse_credentials(const base::store_url& url) {
+inline void reject_credentials(const base::store_url& url) {
     if (!url.user && !url.password) return;
     throw option_error{url.scheme +
                        ": keys have no place in the URL; expected them in the environment, a "

@@ -9,7 +9,7 @@
 namespace pawl::assembly {
 namespace {
 
-void refuse_fault(const char* what, const std::string& name,
+void reject_fault(const char* what, const std::string& name,
                   const std::optional<std::string>& fault) {
     if (fault)
         throw option_error{"azblob: invalid " + std::string{what} + " '" + base::printable(name) +
@@ -29,14 +29,14 @@ void take_place(const base::store_url& url, azblob::azblob_settings& into) {
         throw option_error{
             "azblob: takes an account and a container; expected "
             "azblob://ACCOUNT/CONTAINER[/PREFIX], such as azblob://mycompany/locks"};
-    refuse_fault("account", account, azblob::account_fault(account));
+    reject_fault("account", account, azblob::account_fault(account));
     into.service.account = account;
     const auto slash = url.path.find('/');
     into.container = url.path.substr(0, slash);
-    refuse_fault("container", into.container, azblob::container_fault(into.container));
+    reject_fault("container", into.container, azblob::container_fault(into.container));
     if (slash != std::string::npos) {
         into.prefix = url.path.substr(slash + 1);
-        refuse_fault("prefix", into.prefix, azblob::prefix_fault(into.prefix));
+        reject_fault("prefix", into.prefix, azblob::prefix_fault(into.prefix));
     }
     if (into.common.name_space.ends_with('.'))
         throw option_error{"azblob: invalid namespace '" + into.common.name_space +

@@ -14,7 +14,7 @@ store_plan plan_dynamodb(const base::store_url& url) {
     dynamodb::dynamodb_settings settings;
     settings.common = plan.settings;
     settings.skew = query.duration("skew");
-    refuse_credentials(url);
+    reject_credentials(url);
     const auto region = url.endpoints.size() == 1 && url.endpoints.front().port == 0
                             ? url.endpoints.front().host
                             : std::string{};

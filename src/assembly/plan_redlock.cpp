@@ -6,7 +6,7 @@ namespace pawl::assembly {
 namespace {
 
 // Two names of one server would be two votes of it; the same text is the mistake that can be seen.
-void refuse_twins(const std::vector<redis::redis_settings>& nodes) {
+void reject_twins(const std::vector<redis::redis_settings>& nodes) {
     for (auto one = nodes.begin(); one != nodes.end(); ++one)
         for (auto other = nodes.begin(); other != one; ++other)
             if (one->host == other->host && one->port == other->port)
@@ -39,7 +39,7 @@ store_plan plan_redlock(const base::store_url& url) {
         if (endpoint.port != 0) one.port = endpoint.port;
         settings.nodes.push_back(std::move(one));
     }
-    refuse_twins(settings.nodes);
+    reject_twins(settings.nodes);
     query.finish();
     plan.make = [settings](net::loop& where) {
         return redlock::make_redlock_store(where, settings);

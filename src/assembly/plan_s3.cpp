@@ -31,7 +31,7 @@ store_plan plan_s3(const base::store_url& url) {
     s3::s3_settings settings;
     settings.common = plan.settings;
     settings.skew = query.duration("skew");
-    refuse_credentials(url);
+    reject_credentials(url);
     if (url.endpoints.size() != 1 || url.endpoints.front().port != 0)
         throw option_error{
             "s3: takes a bucket; expected s3://BUCKET[/PREFIX], such as s3://example/pawl"};

@@ -29,7 +29,7 @@ std::string chroot_of(std::string path) {
 }
 
 // What only a client with TLS could do.
-void refuse_tls(parameters& query) {
+void reject_tls(parameters& query) {
     for (const std::string name : {"ca", "cert", "key", "tls_server_name"})
         if (query.text(name))
             throw option_error{name +
@@ -68,7 +68,7 @@ store_plan plan_zookeeper(const base::store_url& url) {
         throw option_error{"invalid acl 'creator'; expected user:password@ in the URL as well"};
     settings.who =
         acl.value_or(logs_in ? 1 : 0) == 1 ? zookeeper::access::creator : zookeeper::access::open;
-    refuse_tls(query);
+    reject_tls(query);
     query.finish();
     plan.make = [settings](net::loop& where) {
         return zookeeper::make_zookeeper_store(where, settings);

@@ -29,11 +29,11 @@ engine_plan plan_redis(const base::store_url& url);
 engine_plan plan_etcd(const base::store_url& url);
 
 // Throws option_error with the column.
-base::store_url parse_or_refuse(std::string_view text);
+base::store_url parse_or_reject(std::string_view text);
 
 template <planner Plan>
 engine_plan plan_by(std::string_view url) {
-    auto made = Plan(parse_or_refuse(url));
+    auto made = Plan(parse_or_reject(url));
     engine_plan plan{
         std::move(made.settings),
         [make = std::move(made.make)](const engine_context& where) { return make(*where.loop); }};
@@ -46,7 +46,7 @@ engine_plan plan_by(std::string_view url) {
 
 template <engine_plan (*Plan)(const base::store_url&)>
 engine_plan plan_by(std::string_view url) {
-    return Plan(parse_or_refuse(url));
+    return Plan(parse_or_reject(url));
 }
 
 }  // namespace pawl::assembly

@@ -6,7 +6,7 @@
 namespace pawl {
 
 struct store_url::parts {
-    explicit parts(std::string_view text) : url{assembly::parse_or_refuse(text)} {
+    explicit parts(std::string_view text) : url{assembly::parse_or_reject(text)} {
         for (const auto& one : url.endpoints) endpoints.push_back({one.host, one.port});
     }
 

@@ -7,7 +7,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-// What nobody has allowed is refused: an argument may be an option that runs another command.
+// What nobody has allowed is rejected: an argument may be an option that runs another command.
 TEST(ArgumentRule, NoneIsAllowedUnlessTheConfigurationSaysSo) {
     EXPECT_EQ(argument_fault({}, "backup", {}), std::nullopt);
     EXPECT_EQ(argument_fault({}, "backup", {"--checkpoint-action=exec=sh"}),

@@ -137,6 +137,7 @@ bool is_secret(std::string_view encoded_name) {
                                           "scram_client_key",
                                           "scram_server_key",
                                           "notify",
+                                          "sas",
                                           "tlscertificatekeyfilepassword",
                                           "authmechanismproperties"};
     const auto name = decode(encoded_name, 0);

@@ -83,6 +83,7 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
               "redis://u:***@h/0?password=***&ca=y");
     EXPECT_EQ(redact_url("redis://:secret@h"), "redis://:***@h");
     EXPECT_EQ(redact_url("sqlite:/a@b:c"), "sqlite:/a@b:c");
+    EXPECT_EQ(redact_url("azblob://account/box?sas=x&a=b"), "azblob://account/box?sas=***&a=b");
     EXPECT_EQ(redact_url("postgresql://h/?sslpassword=x&notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b"),
               "postgresql://h/?sslpassword=***&notify=***&a=b");
     // Those of libpq 18; whatever is a keyword to the libpq that is there may stand in a URL.

@@ -1,6 +1,6 @@
 #include "cli/command_line.hpp"
-#include "cli/commands.hpp"
-#include "cli/version.hpp"
+#include "cli/commands/version.hpp"
+#include "cli/options/commands.hpp"
 
 #include <array>
 

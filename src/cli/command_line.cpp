@@ -1,11 +1,11 @@
 #include "cli/command_line.hpp"
 
-#include "cli/checked_output.hpp"
-#include "cli/commands.hpp"
-#include "cli/given_options.hpp"
-#include "cli/output.hpp"
+#include "cli/commands/version.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/options/given_options.hpp"
+#include "cli/output/checked_output.hpp"
+#include "cli/output/output.hpp"
 #include "cli/secrets.hpp"
-#include "cli/version.hpp"
 
 #include "base/duration.hpp"
 #include "base/number.hpp"

@@ -1,7 +1,7 @@
 // What a command line that cannot be meant is answered: one line that says what is wrong, and 64.
 #include "cli/command_line.hpp"
-#include "cli/given_options.hpp"
-#include "cli/status.hpp"
+#include "cli/options/given_options.hpp"
+#include "cli/output/status.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "cli/quick_path.hpp"
 
 #include "cli/command_line.hpp"
-#include "cli/commands.hpp"
-#include "cli/version.hpp"
+#include "cli/commands/version.hpp"
+#include "cli/options/commands.hpp"
 
 #include <algorithm>
 #include <array>

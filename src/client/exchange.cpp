@@ -156,7 +156,7 @@ private:
 
     failure broken(const boost::system::error_code& error, errc unanswered) {
         if (const auto alert = stream_->explain_alert(error)) {
-            // What is answered so badly may have been done, but by who refuses our certificate.
+            // What is answered so badly may have been done, but by who rejects our certificate.
             const bool may_be_done =
                 unanswered == errc::outcome_unknown && alert->code != errc::denied;
             return at_place({may_be_done ? unanswered : alert->code, alert->detail});

@@ -68,8 +68,8 @@ TEST(EnvFile, IsOfTheConfigurationsOwnerOrItsReader) {
         here.write("pawl.toml", "[[job]]\nname='a'\ncommand=['x']\nenv_file='secret.env'\n");
     EXPECT_TRUE(read_configuration_file(path).usable());
     ASSERT_EQ(chown(secrets.c_str(), 65'534, 65'534), 0);
-    const auto refused = read_configuration_file(path);
-    EXPECT_THAT(describe(refused),
+    const auto rejected = read_configuration_file(path);
+    EXPECT_THAT(describe(rejected),
                 ElementsAre(HasSubstr(":4:1: env_file 'secret.env' belongs to the user with ID "
                                       "65534; expected root, ")));
     ASSERT_EQ(chown(here.path().c_str(), 65'534, 65'534), 0);

@@ -35,9 +35,9 @@ TEST(RegularFile, OfTheseUsersIsRead) {
     EXPECT_EQ(read_file_of({root}, "/", roots_own, plenty).text,
               read_regular_file(roots_own, plenty).text);
     give_away(file);
-    const auto refused = read_file_of({root}, "/", file, plenty);
-    EXPECT_EQ(refused.text, "");
-    EXPECT_THAT(refused.fault, HasSubstr("belongs to the user with ID"));
+    const auto rejected = read_file_of({root}, "/", file, plenty);
+    EXPECT_EQ(rejected.text, "");
+    EXPECT_THAT(rejected.fault, HasSubstr("belongs to the user with ID"));
 }
 
 // Root follows whatever link a job's user makes.
@@ -48,9 +48,9 @@ TEST(RegularFile, IsNotReadThroughAnotherUsersLink) {
     for (const auto* link : {"link", "etc"}) give_away(here / link);
     for (const auto* path : {"link", "etc/passwd", "./etc//passwd"}) {
         ASSERT_NE(read_regular_file(here / path, plenty).text, "") << path;
-        const auto refused = read_file_of({root}, "/", here / path, plenty);
-        EXPECT_EQ(refused.text, "") << path;
-        EXPECT_THAT(refused.fault, HasSubstr("is reached by a symbolic link")) << path;
+        const auto rejected = read_file_of({root}, "/", here / path, plenty);
+        EXPECT_EQ(rejected.text, "") << path;
+        EXPECT_THAT(rejected.fault, HasSubstr("is reached by a symbolic link")) << path;
     }
 }
 

@@ -24,10 +24,10 @@ lease_options lease_of(const job_settings& job) {
     return options;
 }
 
-// Goal: no job that was accepted is refused when it fires. Method: values at and around every
+// Goal: no job that was accepted is rejected when it fires. Method: values at and around every
 // bound, in every combination that differs, as the file would say them.
 TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
-    std::size_t accepted = 0, refused = 0;
+    std::size_t accepted = 0, rejected = 0;
     for (const std::string ttl : {"99ms", "100ms", "1s", "30s", "7d"})
         for (const std::string fraction :
              {"0.009", "0.01", "0.3", "0.33", "0.34", "0.5", "0.58", "0.6", "0.7", "0.71"})
@@ -40,7 +40,7 @@ TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
                                 "'\ngrace='" + grace + "'\nhold=" + hold,
                             "f");
                         if (!read.usable()) {
-                            ++refused;
+                            ++rejected;
                             continue;
                         }
                         ++accepted;
@@ -49,7 +49,7 @@ TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
                         EXPECT_FALSE(bad) << *bad;
                     }
     EXPECT_GT(accepted, 100u);
-    EXPECT_GT(refused, 100u);
+    EXPECT_GT(rejected, 100u);
 }
 
 // Goal: whatever is wrong, and in whatever combination, is told within the file, printably, in one

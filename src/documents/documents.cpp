@@ -3,7 +3,8 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "schedule/dispatcher.hpp"
-#include "schedule/job_digest.hpp"
+#include "schedule/job/job_digest.hpp"
+#include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 #include "time/zone.hpp"
 
@@ -25,6 +26,12 @@ json::value time_of(const std::optional<pawl::occurrence>& occurrence) {
 std::string time_text(std::int64_t unix_millis) {
     return time::format_rfc3339(time::wall_instant{millis{unix_millis}});
 }
+
+std::int64_t unix_millis_now() {
+    return std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+}
+
+std::string now_text() { return time_text(unix_millis_now()); }
 
 json::value time_or_null(const std::optional<std::int64_t>& unix_millis) {
     if (!unix_millis) return nullptr;
@@ -162,7 +169,7 @@ std::string force_release_detail(const record& shown, std::string_view reason) {
 
 std::string force_release_line(const record& shown, std::string_view reason) {
     if (number(shown.holder) == 0)
-        return "cooldown ended by force key=" + shown.key +
+        return "cooldown force-ended key=" + shown.key +
                " token=" + std::to_string(number(releasable(shown))) + ": " + std::string{reason};
     return "lock force-released key=" + shown.key + " owner=" + shown.owner +
            " token=" + std::to_string(number(shown.holder)) + ": " + std::string{reason};

@@ -27,6 +27,9 @@ namespace pawl::documents {
 std::string serialize(const boost::json::value& document);
 
 std::string time_text(std::int64_t unix_millis);
+// By the clock of the wall.
+std::int64_t unix_millis_now();
+std::string now_text();
 // A string, or null.
 boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis);
 

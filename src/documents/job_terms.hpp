@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/argument_rule.hpp"
-#include "schedule/timetable.hpp"
+#include "schedule/timing/timetable.hpp"
 
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/lease_store.hpp>

@@ -49,7 +49,7 @@ member_reader::member_reader(const json::value& from, std::string_view what) : w
     if (members_ == nullptr) fault_ = failure{errc::protocol, what_ + " is not a JSON object"};
 }
 
-void member_reader::refuse(std::string_view name, std::string_view right) {
+void member_reader::reject(std::string_view name, std::string_view right) {
     if (!fault_)
         fault_ = failure{errc::protocol, "'" + std::string{name} + "' of " + what_ + " must be " +
                                              std::string{right}};
@@ -62,7 +62,7 @@ const json::value* member_reader::find(std::string_view name) const {
 
 const json::value* member_reader::need(std::string_view name) {
     const auto* found = find(name);
-    if (found == nullptr) refuse(name, "there");
+    if (found == nullptr) reject(name, "there");
     return found;
 }
 
@@ -70,7 +70,7 @@ std::string member_reader::text(std::string_view name) {
     const auto* found = need(name);
     if (found == nullptr) return "";
     if (found->is_string()) return std::string{found->as_string()};
-    refuse(name, "a string");
+    reject(name, "a string");
     return "";
 }
 
@@ -79,7 +79,7 @@ std::int64_t member_reader::integer(std::string_view name, std::int64_t least, s
     if (found == nullptr) return least;
     const auto number = whole(*found);
     if (number && *number >= least && *number <= most) return *number;
-    refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    reject(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return least;
 }
 
@@ -91,7 +91,7 @@ bool member_reader::flag(std::string_view name) {
     const auto* found = need(name);
     if (found == nullptr) return false;
     if (found->is_bool()) return found->as_bool();
-    refuse(name, "true or false");
+    reject(name, "true or false");
     return false;
 }
 
@@ -99,7 +99,7 @@ std::int64_t member_reader::time(std::string_view name) {
     const auto* found = need(name);
     if (found == nullptr) return 0;
     const auto at = found->is_string() ? unix_millis(found->as_string()) : std::nullopt;
-    if (!at) refuse(name, "a time such as 2026-11-20T06:00:00Z");
+    if (!at) reject(name, "a time such as 2026-11-20T06:00:00Z");
     return at.value_or(0);
 }
 
@@ -117,7 +117,7 @@ const json::array& member_reader::list(std::string_view name) {
     const auto* found = need(name);
     if (found == nullptr) return none;
     if (found->is_array()) return found->as_array();
-    refuse(name, "a list");
+    reject(name, "a list");
     return none;
 }
 

@@ -41,7 +41,7 @@ public:
 
 private:
     const boost::json::value* need(std::string_view name);
-    void refuse(std::string_view name, std::string_view right);
+    void reject(std::string_view name, std::string_view right);
 
     const boost::json::object* members_ = nullptr;
     std::string what_;

@@ -129,11 +129,11 @@ TEST(Reading, AMemberThatIsMissingOrWrongIsNamed) {
     for (const auto& member : whole) {
         auto wrong = whole;
         wrong[member.key()] = json::array{};
-        const auto refused = run_of(wrong);
-        ASSERT_TRUE(refused.has_error()) << member.key();
-        EXPECT_EQ(refused.error().code, errc::protocol);
-        EXPECT_NE(refused.error().detail.find(member.key()), std::string::npos)
-            << refused.error().detail;
+        const auto rejected = run_of(wrong);
+        ASSERT_TRUE(rejected.has_error()) << member.key();
+        EXPECT_EQ(rejected.error().code, errc::protocol);
+        EXPECT_NE(rejected.error().detail.find(member.key()), std::string::npos)
+            << rejected.error().detail;
     }
     for (const auto* needed : {"id", "status", "started_at", "fence_token", "cancel_requested"}) {
         auto short_of = whole;

@@ -125,7 +125,7 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     boost::system::error_code error;
     socket.assign(prepared.get(), error);
     if (error) return spawn_fault{stage::guard, error.value()};
-    // The launcher may have refused already, and closed: its answer can still be read.
+    // The launcher may have rejected already, and closed: its answer can still be read.
     const auto how = send(prepared.release(), begin, beside);
     handed_over = how == delivery_result::sent;
     if (how == delivery_result::full) {

@@ -88,7 +88,7 @@ void set_up_child(const command& wanted, const std::array<int, 3>& streams, int 
     }
     if (!set_limits(wanted.resource_limits)) fail(tell, stage::resource_limits);
     if (wanted.user && !become_user(*wanted.user)) fail(tell, stage::user);
-    // As the user whom it concerns: what he may not enter, the command may not either.
+    // As the user whom it concerns: what they may not enter, the command may not either.
     if (!wanted.working_directory.empty() && chdir(wanted.working_directory.c_str()) != 0) {
         fail(tell, stage::working_directory);
     }

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 // Generous: the machine that runs the tests may have one slow core. What must hold exactly, such as
 // "not later than kill_at", is judged by what commands wrote and not by when we looked.
-constexpr millis slack = 500ms;
+constexpr millis slack = 10s;
 
 // Runs a script whose stdout is a file, and returns what it wrote.
 std::string output_of(trial& fixture, command wanted) {
@@ -208,9 +208,15 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     const scratch_folder folder;
     trial fixture;
     limits until;
-    until.stop_at = lease_clock::now() + 1s;
-    until.kill_at = until.stop_at + 2s;
-    const exit_status status = fixture.run(scribe(folder.file("log"), {"--ignore-term"}), until);
+    until.stop_at = lease_clock::now() + 60s;
+    until.kill_at = until.stop_at + 30s;
+    const exit_status status =
+        fixture.run(scribe(folder.file("log"), {"--ignore-term"}), until, [&](child& running) {
+            EXPECT_TRUE(eventually([&] { return !entries_of(folder.file("log")).empty(); }));
+            until.stop_at = lease_clock::now() + 1s;
+            until.kill_at = until.stop_at + 2s;
+            running.extend(until.stop_at, until.kill_at);
+        });
     EXPECT_EQ(status.signal, SIGKILL);
     const auto entries = entries_of(folder.file("log"));
     ASSERT_FALSE(entries.empty());
@@ -224,14 +230,14 @@ TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
     trial fixture;
     const instant began = lease_clock::now();
     const exit_status status =
-        fixture.run(shell("sleep 2.5; exit 9"), killed_after(2s), [](child& running) {
+        fixture.run(shell("sleep 8.5; exit 9"), killed_after(8s), [](child& running) {
             for (int turn = 0; turn < 20'000; ++turn) {
                 const instant later = lease_clock::now() + 30s + millis{turn};
                 running.extend(later, later);
             }
         });
     EXPECT_EQ(status.code, 9);
-    EXPECT_GE(lease_clock::now() - began, 2500ms);
+    EXPECT_GE(lease_clock::now() - began, 8500ms);
 }
 
 // A deadline may come nearer too, as when the lease was lost.

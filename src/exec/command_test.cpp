@@ -40,7 +40,7 @@ TEST(Command, ArrivesAtTheGuardAsItLeft) {
     EXPECT_EQ(arrived->nice, sent.nice);
 }
 
-// A guard must not run half a command: every prefix of an encoded command is refused.
+// A guard must not run half a command: every prefix of an encoded command is rejected.
 TEST(Command, CutShortIsRejected) {
     const std::string whole = encode(full_command());
     for (std::size_t size = 0; size < whole.size(); ++size) {

@@ -113,7 +113,7 @@ TEST(Guard, NeverLetsTheGraceOutlastTheDeadline) {
     const std::string log = folder.file("log");
     limits until;
     until.grace = 60s;
-    until.kill_at = lease_clock::now() + 4s;
+    until.kill_at = lease_clock::now() + 8s;
     until.stop_at = until.kill_at;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
@@ -130,7 +130,7 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     limits until;
-    until.stop_at = lease_clock::now() + 2s;
+    until.stop_at = lease_clock::now() + 8s;
     until.kill_at = until.stop_at + 2s;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));

@@ -322,7 +322,7 @@ private:
 
     [[noreturn]] void give_up(stage where, int error) {
         report news{};
-        news.kind = report_kind::refused;
+        news.kind = report_kind::rejected;
         news.where = static_cast<std::uint32_t>(where);
         news.status = error;
         tell(news);

@@ -67,16 +67,16 @@ private:
         const arrival came = receive(control_.get(), order, sockets);
         if (came == arrival::closed) control_.close();
         if (came != arrival::message || order != please_guard || !sockets[0].is_open()) return;
-        if (watched_.size() >= guards_max) return refuse(sockets[0], EAGAIN);
+        if (watched_.size() >= guards_max) return reject(sockets[0], EAGAIN);
         const pid_t pid = fork();
-        if (pid < 0) return refuse(sockets[0], errno);
+        if (pid < 0) return reject(sockets[0], errno);
         if (pid == 0) run_guard(std::move(sockets[0]), inherited_);
         watched_.push_back({pid, std::move(sockets[0])});
     }
 
-    static void refuse(const descriptor& socket, int error) {
+    static void reject(const descriptor& socket, int error) {
         report answer{};
-        answer.kind = report_kind::refused;
+        answer.kind = report_kind::rejected;
         answer.where = static_cast<std::uint32_t>(stage::guard);
         answer.status = error;
         send(socket.get(), answer);

@@ -1,5 +1,6 @@
 #include "exec/signal_relay.hpp"
 
+#include "base/ensure.hpp"
 #include "exec/terminal.hpp"
 
 #include <boost/asio/signal_set.hpp>
@@ -22,8 +23,8 @@ bool is_ignored(int signal) {
 }  // namespace
 
 struct signal_relay::state {
-    state(const boost::asio::any_io_executor& executor, receiver pass_on)
-        : signals{executor}, pass_on{std::move(pass_on)} {
+    state(net::loop& where, receiver pass_on)
+        : signals{where.get_executor()}, pass_on{std::move(pass_on)} {
         for (const int signal : passed_on) {
             if (!is_ignored(signal)) signals.add(signal);
         }
@@ -42,12 +43,14 @@ struct signal_relay::state {
     }
 };
 
-signal_relay::signal_relay(boost::asio::any_io_executor executor, receiver pass_on)
-    : state_{std::make_shared<state>(executor, std::move(pass_on))} {
+signal_relay::signal_relay(net::loop& where, receiver pass_on)
+    : loop_{where}, state_{std::make_shared<state>(where, std::move(pass_on))} {
     state::listen(state_);
 }
 
 signal_relay::~signal_relay() {
+    // Elsewhere it would race with a signal that is being passed on.
+    base::ensure(loop_.is_driving());
     state_->pass_on = nullptr;
     boost::system::error_code ignored;
     // clear() leaves the wait pending, where a loop that ends does not find it: it would keep

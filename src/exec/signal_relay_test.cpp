@@ -23,12 +23,12 @@ using crash::scratch_folder;
 using crash::text_of;
 using crash::wait_for_process;
 
-boost::asio::awaitable<exit_status> run_relayed(boost::asio::any_io_executor executor,
-                                                const launcher& from, command wanted) {
-    child running{executor, from};
+boost::asio::awaitable<exit_status> run_relayed(net::loop& loop, const launcher& from,
+                                                command wanted) {
+    child running{loop.get_executor(), from};
     const limits until{};
     // Before the command: whoever sees that it runs may send signals.
-    const signal_relay relay{executor, [&](int signal) { running.signal(signal); }};
+    const signal_relay relay{loop, [&](int signal) { running.signal(signal); }};
     co_await running.spawn(std::move(wanted), until);
     co_return co_await running.wait();
 }
@@ -38,7 +38,7 @@ pid_t relaying(const std::string& script) {
     return run_in_process([&] {
         launcher from = launcher::start();
         net::loop loop;
-        auto work = run_relayed(loop.get_executor(), from, shell(script));
+        auto work = run_relayed(loop, from, shell(script));
         _exit(loop.wait_for(std::move(work)).as_shell());
     });
 }
@@ -108,23 +108,34 @@ TEST(SignalRelay, StopsWithTheCommandAndContinuesIt) {
     EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
-// nohup must go on working: a signal that is ignored when the relay begins stays ignored.
+// Goal: no relay ends beside a signal that is being passed on.
+TEST(SignalRelayDeathTest, EndsOnItsLoopOnly) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            net::loop loop;
+            signal_relay(loop, [](int) {});
+        },
+        "signal_relay.cpp");
+}
+
 // Nothing is seen of a failure here but by a sanitizer that looks for leaks: tools/check.
 TEST(SignalRelay, LeavesNothingBehindOnALoopThatEndsAtOnce) {
     net::loop loop;
     std::promise<void> gone;
     boost::asio::post(loop.get_executor(), [&] {
-        std::make_unique<signal_relay>(loop.get_executor(), [](int) {}).reset();
+        std::make_unique<signal_relay>(loop, [](int) {}).reset();
         gone.set_value();
     });
     gone.get_future().wait();
 }
 
+// nohup must go on working: a signal that is ignored when the relay begins stays ignored.
 TEST(SignalRelay, LeavesIgnoredSignalsIgnored) {
     const pid_t pid = run_in_process([] {
         signal(SIGHUP, SIG_IGN);
         net::loop loop;
-        const signal_relay relay{loop.get_executor(), [](int) { _exit(1); }};
+        const signal_relay relay{loop, [](int) { _exit(1); }};
         raise(SIGHUP);
         raise(SIGHUP);
         struct sigaction now{};

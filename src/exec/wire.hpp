@@ -26,17 +26,17 @@ struct order {
     std::int64_t grace = 0;  // nanoseconds
 };
 
-// guard → pawl. Either `refused`, or `running`, then any number of `paused`, and `ended`; then the
+// guard → pawl. Either `rejected`, or `running`, then any number of `paused`, and `ended`; then the
 // guard waits until pawl has hung up. Beside `running` travel, where the kernel has them, pidfds of
 // the command and of the guard.
-enum class report_kind : std::uint32_t { running, refused, paused, ended };
+enum class report_kind : std::uint32_t { running, rejected, paused, ended };
 
 struct report {
     report_kind kind = report_kind::running;
     std::int32_t pid = 0;     // running: the command's
     std::int32_t guard = 0;   // running: the guard's
-    std::int32_t status = 0;  // ended: as of waitpid. paused: the signal. refused: errno
-    std::uint32_t where = 0;  // refused: a stage
+    std::int32_t status = 0;  // ended: as of waitpid. paused: the signal. rejected: errno
+    std::uint32_t where = 0;  // rejected: a stage
     std::uint32_t cause = 0;  // ended: an ending
 };
 
@@ -70,7 +70,7 @@ arrival receive(int socket, Message& message, std::span<descriptor> descriptors 
     return receive_bytes(socket, std::as_writable_bytes(std::span{&message, 1}), descriptors);
 }
 
-// A memory file with this text. Closed when the system refuses.
+// A memory file with this text. Closed when the system rejects.
 descriptor memory_file(const std::string& text);
 // Nothing when it cannot be read or is longer than a command may be.
 std::optional<std::string> read_memory_file(int file);

@@ -60,7 +60,7 @@ boost::asio::awaitable<bool> connection::converse() {
         auto asking = ask(std::move(taken.made));
         answered = co_await std::move(asking);
     } else {
-        answered = all_->refuse(503, "the server answers too many requests already: try again");
+        answered = all_->reject(503, "the server answers too many requests already: try again");
     }
     bool whole = false;
     if (answered.stream && !about.is_head && !has_no_body(answered.status)) {
@@ -97,7 +97,7 @@ boost::asio::awaitable<response> connection::ask(std::shared_ptr<const request> 
     } catch (...) {
     }
     all_->warn(what + " could not be answered: " + why);
-    co_return all_->refuse(500, "the server made a mistake, which its log tells");
+    co_return all_->reject(500, "the server made a mistake, which its log tells");
 }
 
 persistence connection::persistence_of(const exchange& about) const {
@@ -123,7 +123,7 @@ boost::asio::awaitable<bool> connection::hand_over(response& answered, const exc
     const auto bytes = shared == nullptr ? answered.body.capacity() : shared->size();
     const held_body held{all_, shared, has_body ? bytes : 0};
     if (!held.fits()) {
-        answered = all_->refuse(503, "the server has no room for another answer: try again");
+        answered = all_->reject(503, "the server has no room for another answer: try again");
         ++all_->counts.rejected;
     }
     auto answering = answer(answered, about);
@@ -146,9 +146,9 @@ boost::asio::awaitable<bool> connection::answer(response& answered, const exchan
 // The request cannot be answered, and nothing after it can be understood.
 boost::asio::awaitable<void> connection::turn_down(request_fault why) {
     enter(phase::leaving);
-    auto refusal = all_->refuse(why.status, why.detail);
+    auto rejection = all_->reject(why.status, why.detail);
     const exchange about;
-    auto answering = answer(refusal, about);
+    auto answering = answer(rejection, about);
     if (!co_await std::move(answering)) co_return;
     auto parting = part();
     co_await std::move(parting);

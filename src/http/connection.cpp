@@ -99,9 +99,9 @@ boost::asio::awaitable<void> connection::give_turn() {
 
 boost::asio::awaitable<void> connection::serve(std::shared_ptr<connection> self) {
     if (self->purpose_ == purpose::turn_away) {
-        auto refusing =
+        auto rejecting =
             self->turn_down({503, "the server has no room for another connection: try again"});
-        co_await std::move(refusing);
+        co_await std::move(rejecting);
         co_return;
     }
     if (self->all_->identity) {
@@ -112,8 +112,8 @@ boost::asio::awaitable<void> connection::serve(std::shared_ptr<connection> self)
         auto reading = self->read_request();
         const auto came = co_await std::move(reading);
         if (came == arrival::fault) {
-            auto refusing = self->turn_down(self->reader_->fault());
-            co_await std::move(refusing);
+            auto rejecting = self->turn_down(self->reader_->fault());
+            co_await std::move(rejecting);
         }
         if (came != arrival::request) break;
         auto conversing = self->converse();
@@ -137,8 +137,8 @@ boost::asio::awaitable<bool> connection::greet() {
     }
     if (first == -2) co_return false;
     if (first >= 'A' && first <= 'Z') {
-        auto refusing = turn_down({400, "this port speaks TLS: use https://"});
-        co_await std::move(refusing);
+        auto rejecting = turn_down({400, "this port speaks TLS: use https://"});
+        co_await std::move(rejecting);
         co_return false;
     }
     const auto warn = [this](std::string_view line) { all_->warn(line); };
@@ -200,9 +200,9 @@ boost::asio::awaitable<connection::arrival> connection::read_request() {
         }
         const bool room = count_held();
         if (!room) {
-            auto refusing =
+            auto rejecting =
                 turn_down({503, "the server has no room for another request: try again"});
-            co_await std::move(refusing);
+            co_await std::move(rejecting);
             co_return arrival::none;
         }
         auto receiving = receive();
@@ -243,10 +243,10 @@ boost::asio::awaitable<bool> connection::receive() {
     }
     if (!late_ || phase_ == phase::idle) co_return false;
     ++all_->counts.timed_out;
-    auto refusing =
+    auto rejecting =
         turn_down({408, phase_ == phase::body ? "the body of the request did not come in time"
                                               : "the head of the request did not come in time"});
-    co_await std::move(refusing);
+    co_await std::move(rejecting);
     co_return false;
 }
 

@@ -42,11 +42,11 @@ connections::connections(server_parts made_of)
       parts_{std::move(made_of)},
       connections_max_{connections_that_fit(parts_.bounds.connections_max)} {}
 
-response connections::refuse(unsigned status, std::string_view detail) const {
+response connections::reject(unsigned status, std::string_view detail) const {
     try {
-        if (parts_.refuse) return parts_.refuse(status, detail);
+        if (parts_.reject) return parts_.reject(status, detail);
     } catch (const std::exception& error) {
-        warn(std::string{"a refusal could not be put into words: "} + error.what());
+        warn(std::string{"a rejection could not be put into words: "} + error.what());
     }
     return response{status, "text/plain; charset=utf-8", std::string{detail} + "\n"};
 }
@@ -78,7 +78,7 @@ void connections::welcome(tcp::socket socket, const tcp::endpoint& peer, bool to
         });
 }
 
-// Whoever is one of many on its own address costs nobody else his place.
+// One of many on its own address costs no other address a place.
 bool connections::has_room_for(std::uint64_t group) {
     const auto here = by_address_.find(group);
     if (here != by_address_.end() && here->second >= parts_.bounds.connections_per_address_max)

@@ -45,7 +45,7 @@ public:
     const limits& bounds() const noexcept { return parts_.bounds; }
     const boost::asio::any_io_executor& executor() const noexcept { return parts_.executor; }
     const handler& answer() const noexcept { return parts_.answer; }
-    response refuse(unsigned status, std::string_view detail) const;
+    response reject(unsigned status, std::string_view detail) const;
     void warn(std::string_view line) const;
 
     // Takes over a socket that was accepted.

@@ -41,8 +41,8 @@ public:
         parts.executor = loop_.get_executor();
         parts.bounds = bounds;
         parts.answer = std::move(answer);
-        parts.refuse = [](unsigned status, std::string_view detail) {
-            return response{status, "text/plain", "refused: " + std::string{detail}};
+        parts.reject = [](unsigned status, std::string_view detail) {
+            return response{status, "text/plain", "rejected: " + std::string{detail}};
         };
         parts.warn = [this](std::string_view line) {
             const std::lock_guard lock{mutex_};

@@ -114,7 +114,7 @@ public:
 
 private:
     // Any error stops the parser; what is answered is the fault.
-    void refuse(std::string detail, error_code& error, unsigned status = 400) {
+    void reject(std::string detail, error_code& error, unsigned status = 400) {
         fault_ = request_fault{status, std::move(detail)};
         error = beast::error::bad_value;
     }
@@ -136,7 +136,7 @@ private:
         auto rest = text_of(target);
         if (!std::all_of(rest.begin(), rest.end(), is_visible) ||
             rest.find('#') != std::string_view::npos)
-            return refuse(
+            return reject(
                 "the target of the request holds a character that must be escaped, as "
                 "%20 for a space",
                 error);
@@ -148,9 +148,9 @@ private:
             authority_ = std::string{rest.substr(0, end)};
             rest.remove_prefix(end);
             if (authority_->empty() || !is_authority(*authority_))
-                return refuse("the target of the request names no host", error);
+                return reject("the target of the request names no host", error);
         } else if (rest.front() != '/') {
-            return refuse("the target of the request is no path: it begins with '/'", error);
+            return reject("the target of the request is no path: it begins with '/'", error);
         }
         const auto question = std::min(rest.find('?'), rest.size());
         made_->path = question == 0 ? std::string{"/"} : std::string{rest.substr(0, question)};
@@ -161,19 +161,19 @@ private:
                        error_code& error) override {
         if (body_begun_) return;
         if (made_->fields.size() >= fields_max_)
-            return refuse(
+            return reject(
                 "the request has more than " + std::to_string(fields_max_) + " header fields",
                 error, 431);
         if (name == beast::field::host) {
-            if (++hosts_ > 1) return refuse("the request has more than one Host", error);
+            if (++hosts_ > 1) return reject("the request has more than one Host", error);
             if (!is_authority(text_of(value)))
-                return refuse("Host is not a host with or without a port", error);
+                return reject("Host is not a host with or without a port", error);
         }
         if (name == beast::field::content_length && (++lengths_ > 1 || !is_number(text_of(value))))
-            return refuse("Content-Length has to be one number, and to come once", error);
+            return reject("Content-Length has to be one number, and to come once", error);
         if (name == beast::field::transfer_encoding &&
             (++codings_ > 1 || base::lower(text_of(value)) != "chunked"))
-            return refuse("Transfer-Encoding has to be 'chunked', and once", error);
+            return reject("Transfer-Encoding has to be 'chunked', and once", error);
         made_->fields.push_back({base::lower(text_of(text)), std::string{text_of(value)}});
     }
 

@@ -1,4 +1,4 @@
-// Requests out of bytes: what is read, and what is refused with which words.
+// Requests out of bytes: what is read, and what is rejected with which words.
 #include "http/request_reader.hpp"
 
 #include <gmock/gmock.h>
@@ -211,7 +211,7 @@ TEST(RequestReader, Http11WantsOneHostAndHttp10None) {
               400U);
 }
 
-// A binary protocol, such as TLS on a plain port, is refused before its bytes look like a head.
+// A binary protocol, such as TLS on a plain port, is rejected before its bytes look like a head.
 TEST(RequestReader, WhatIsNoHttpIsRejectedAtItsFirstByte) {
     EXPECT_EQ(fault_of(std::string_view{"\x16\x03\x01", 3}).status, 400U);
     EXPECT_EQ(fault_of(std::string_view{"\0", 1}).status, 400U);

@@ -60,7 +60,7 @@ struct server_parts {
     handler answer;
     // Answers what the handler does not (400, 408, 413, 431, 500, 503, 505), in the form of the
     // application; `detail` is one line.
-    std::function<response(unsigned status, std::string_view detail)> refuse;
+    std::function<response(unsigned status, std::string_view detail)> reject;
     // Told in one line what somebody should see to: a handler that threw, a new certificate that is
     // wrong, a want of descriptors.
     std::function<void(std::string_view line)> warn{};

@@ -124,14 +124,14 @@ TEST(Server, ABodyThatIsTooLargeIsNotAskedFor) {
     EXPECT_TRUE(client.is_at_end());
 }
 
-// Whoever is refused reads why, though he still sends: closing at once would take it back.
+// Whoever is rejected reads why, though he still sends: closing at once would take it back.
 TEST(Server, ARejectionIsReadByAClientThatContinuesSending) {
     trial_server server{echo};
     raw_client client{server.listen()};
     EXPECT_TRUE(client.send(post("/", std::string(600'000, 'x'))));
     const auto got = client.read_reply();
     EXPECT_EQ(got.status, 413U);
-    EXPECT_THAT(got.body, StartsWith("refused: "));
+    EXPECT_THAT(got.body, StartsWith("rejected: "));
     EXPECT_TRUE(got.has("Connection: close"));
     EXPECT_TRUE(client.is_at_end());
 }
@@ -154,7 +154,7 @@ TEST(Server, AMalformedRequestIsToldWhyAndTheConnectionEnds) {
         client.send(bytes + get("/smuggled"));
         const auto got = client.read_reply();
         EXPECT_EQ(got.status, status) << bytes.substr(0, 40);
-        EXPECT_THAT(got.body, StartsWith("refused: "));
+        EXPECT_THAT(got.body, StartsWith("rejected: "));
         EXPECT_TRUE(got.has("Connection: close"));
         EXPECT_TRUE(client.is_at_end());
     }
@@ -195,7 +195,7 @@ TEST(Server, AHandlerThatThrowsIs500AndTheConnectionContinues) {
     raw_client client{server.listen()};
     const auto got = client.ask(get("/bad?token=secret"));
     EXPECT_EQ(got.status, 500U);
-    EXPECT_THAT(got.body, StartsWith("refused: "));
+    EXPECT_THAT(got.body, StartsWith("rejected: "));
     EXPECT_EQ(got.body.find("luck"), std::string::npos);
     EXPECT_EQ(client.ask(get("/")).status, 204U);
     EXPECT_THAT(server.warnings(), ElementsAre("GET /bad could not be answered: no?luck"));

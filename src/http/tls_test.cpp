@@ -39,7 +39,7 @@ public:
         if (version != 0) {
             SSL_CTX_set_min_proto_version(context_, version);
             SSL_CTX_set_max_proto_version(context_, version);
-            // What is too old is refused by the client as well unless it is told not to.
+            // What is too old is rejected by the client as well unless it is told not to.
             SSL_CTX_set_security_level(context_, 0);
         }
         if (suites != nullptr) {

@@ -29,7 +29,10 @@ nanos settling(const claim_plan& plan) {
 }  // namespace
 
 claiming::claiming(const claim_plan& plan, instant now, claim_attempts so_far)
-    : plan_{plan}, give_up_{now + plan.wait}, settle_by_{now + settling(plan)}, attempts_{so_far} {}
+    : plan_{plan},
+      give_up_{now + plan.wait},
+      settle_by_{std::min(now + settling(plan), plan.answer_by)},
+      attempts_{so_far} {}
 
 claiming::step claiming::next(instant now) const {
     switch (state_) {
@@ -37,9 +40,8 @@ claiming::step claiming::next(instant now) const {
             return {act::send, now};
         case state::in_flight:
             // A store that was there a moment ago may take its time over the last look.
-            return {act::await, plan_.wait.count() > 0 && last_failure_
-                                    ? std::max(give_up_, attempts_.last_sent)
-                                    : instant::max()};
+            return {act::await,
+                    last_failure_ ? std::max(answer_by(), attempts_.last_sent) : instant::max()};
         case state::listening:
             return {act::listen, until_};
         case state::pausing:
@@ -148,7 +150,7 @@ void claiming::unanswered() {
     attempts_.unanswered = true;
     auto why = *last_failure_;
     why.code = errc::outcome_unknown;
-    // Whatever it refused before, it has fallen silent since.
+    // Whatever it rejected before, it has fallen silent since.
     why.answered = false;
     finish(std::move(why));
 }
@@ -163,7 +165,7 @@ void claiming::mistaken(failure why) {
 void claiming::woken(instant now) {
     if (state_ == state::pausing) {
         // Another request would have no time to be answered.
-        const bool late = plan_.wait.count() > 0 && now >= settle_by_;
+        const bool late = answer_by() != instant::max() && now >= settle_by_;
         if (last_failure_ && late) return finish(with_unknown(*last_failure_));
         state_ = state::ready;
     }
@@ -198,7 +200,7 @@ void claiming::cancel() {
 }
 
 // A request whose answer was lost may still be on its way: whoever gives up withdraws it, also when
-// a later request under the same id was refused.
+// a later request under the same id was rejected.
 void claiming::finish(claim_outcome outcome) {
     outcome_ = std::move(outcome);
     const bool withdraws =

@@ -1,4 +1,5 @@
-// Asks for a key until it is granted, refused, or no longer wanted (docs/protocol.md, 2, 8 and 12).
+// Asks for a key until it is granted, rejected, or no longer wanted (docs/protocol.md, 2, 8 and
+// 12).
 //
 // A machine without I/O: it is handed instants of the lease clock and what the store answered, and
 // says what to do next. After an answer that was lost, or came too late, it sends the same claim
@@ -24,7 +25,10 @@ struct claim_plan {
     nanos backoff{};  // before each of those, with full jitter
     store_down when_down = store_down::fail;
     nanos settle{};  // how long to go on asking after an answer was lost
-    nanos poll{};    // how long to rely on a push at most, where the store has none; 0: it has
+    // By when a store that has failed must have answered a claim that does not wait for a busy key.
+    // max: within `settle`.
+    instant answer_by = instant::max();
+    nanos poll{};  // how long to rely on a push at most, where the store has none; 0: it has
     // Whether a claim whose outcome is unknown ends with that, or is asked for again later.
     enum class unknown { withdraw, keep } if_unknown = unknown::withdraw;
     // What its grant marks as done.
@@ -75,6 +79,8 @@ public:
     // The store answered with what can be no answer to the claim.
     void mistaken(failure why);
     void woken(instant now);
+    // Where the store has no push: from the next answer on, look again after `poll`.
+    void look_after(nanos poll) { plan_.poll = poll; }
     void withdrawn();
     void cancel();
 
@@ -95,6 +101,8 @@ private:
     failure with_unknown(failure why) const;
     void finish(claim_outcome outcome);
     bool may_wait(instant now) const { return now < give_up_; }
+    // By when an answer must be there of a store that has failed.
+    instant answer_by() const { return plan_.wait.count() > 0 ? give_up_ : plan_.answer_by; }
     nanos full_jitter(nanos longest, double uniform) const;
 
     // Constant after construction

@@ -138,7 +138,7 @@ TEST(Claiming, AStoreThatGoesAwayAfterALostAnswerLeavesTheOutcomeUnknown) {
     EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
 }
 
-// The lost request may still be on its way when the next one is refused.
+// The lost request may still be on its way when the next one is rejected.
 TEST(Claiming, ARejectionAfterALostAnswerIsWithdrawnToo) {
     claiming machine{plan_with(), start};
     exchange(machine, start, failed(errc::outcome_unknown));
@@ -188,7 +188,33 @@ TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
     }
 }
 
-// Goal: a store that was there and has fallen silent since is away. Method: it refuses the first
+// Goal: several keys can be looked at within one wait. Method: the look is given an end, and meets
+// a busy key, and a store that is away.
+TEST(Claiming, ALookThatHasATimeOfItsOwnEndsWithIt) {
+    auto plan = plan_with(0s);
+    plan.answer_by = start + 3s;
+    claiming busy_one{plan, start};
+    exchange(busy_one, start, held_for(5s));
+    EXPECT_TRUE(ended_as<busy>(busy_one));
+    claiming machine{plan, start};
+    machine.sent(start);
+    EXPECT_EQ(machine.next(start).until, instant::max());
+    machine.answered(failed(errc::outcome_unknown), start + 2s, even);
+    const auto again = machine.next(start + 2s);
+    ASSERT_EQ(again.what, act::pause);
+    machine.woken(again.until);
+    machine.sent(again.until);
+    EXPECT_EQ(machine.next(again.until).until, start + 3s);
+    machine.unanswered();
+    EXPECT_EQ(machine.next(start + 3s).what, act::withdraw);
+    // It is not asked again when there is no time to answer.
+    claiming late{plan, start};
+    late.sent(start);
+    late.answered(failed(errc::outcome_unknown), start + 3s, even);
+    EXPECT_EQ(late.next(start + 3s).what, act::withdraw);
+}
+
+// Goal: a store that was there and has fallen silent since is away. Method: it rejects the first
 // request, and does not answer the second.
 TEST(Claiming, ARejectionBeforeTheSilenceIsNoAnswer) {
     auto plan = plan_with(3s);

@@ -67,7 +67,7 @@ void election::elected(instant) {
     state_ = state::serving;
 }
 
-void election::refused(instant now, double uniform) {
+void election::rejected(instant now, double uniform) {
     answered_ = true;
     failures_ = 0;
     // The wait was long, and should it ever not have been, this keeps the store from being flooded.

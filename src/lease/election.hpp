@@ -44,7 +44,7 @@ public:
     election(const election_plan& plan, instant now) : plan_{plan}, until_{now} {}
 
     enum class act {
-        claim,  // the key, for as long as it takes; then elected(), refused() or failed()
+        claim,  // the key, for as long as it takes; then elected(), rejected() or failed()
         serve,  // a term, and say so by ended()
         rest,   // until `until`
         over    // the campaign; fault() is why, if it was not called off
@@ -57,7 +57,7 @@ public:
 
     void elected(instant now);
     // Still busy after a long wait.
-    void refused(instant now, double uniform);
+    void rejected(instant now, double uniform);
     // A store that has never answered and needs somebody is a fault of the setting; one that has is
     // asked again for ever.
     void failed(const failure& why, instant now, double uniform);

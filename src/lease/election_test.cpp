@@ -95,7 +95,7 @@ TEST(Election, AStoreThatHasAnsweredIsAskedAgainWhateverItSays) {
     for (const auto code : {errc::unreachable, errc::outcome_unknown, errc::rejected, errc::denied,
                             errc::protocol, errc::unsupported}) {
         auto machine = fresh();
-        machine.refused(start, 0.5);
+        machine.rejected(start, 0.5);
         machine.failed({code, "no"}, start + 1h, 0.5);
         EXPECT_EQ(machine.next(start + 1h).what, act::rest);
         EXPECT_FALSE(machine.fault());

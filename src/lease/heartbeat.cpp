@@ -13,8 +13,7 @@ constexpr int unanswered_max = 8;
 heartbeat::heartbeat(const renewal_timing& how, instant claimed, instant first_claimed,
                      double uniform)
     : how_{how}, first_claimed_{first_claimed}, valid_until_{claimed + how.trust} {
-    if (how_.max_lifetime.count() > 0)
-        valid_until_ = std::min(valid_until_, first_claimed_ + how_.max_lifetime);
+    valid_until_ = std::min(valid_until_, lifetime_end());
     renew_at_ = jittered(claimed, how_.renew_after, uniform);
 }
 
@@ -23,18 +22,20 @@ instant heartbeat::jittered(instant from, nanos after, double uniform) const {
     return from + std::chrono::duration_cast<nanos>(after * factor);
 }
 
+instant heartbeat::lifetime_end() const {
+    return how_.max_lifetime.count() > 0 ? first_claimed_ + how_.max_lifetime : instant::max();
+}
+
 loss heartbeat::why(instant now) const {
     if (taken_) return loss::taken;
     if (now < valid_until_) return loss::none;
-    const bool old_age =
-        how_.max_lifetime.count() > 0 && valid_until_ >= first_claimed_ + how_.max_lifetime;
-    return old_age ? loss::lifetime_ended : loss::validity_ended;
+    return valid_until_ >= lifetime_end() ? loss::lifetime_ended : loss::validity_ended;
 }
 
 // Once trust reaches to the end of the lifetime there is nothing left to win.
 bool heartbeat::renewal_helps() const {
     if (how_.renew == renewal_mode::manual || unanswered_ >= unanswered_max) return false;
-    return how_.max_lifetime.count() == 0 || valid_until_ < first_claimed_ + how_.max_lifetime;
+    return valid_until_ < lifetime_end();
 }
 
 heartbeat::step heartbeat::next(instant now) const {
@@ -69,9 +70,7 @@ void heartbeat::renewal_answered(instant sent, renewal answer, instant now, doub
     failures_ = 0;
     // Trust that has ended never comes back, however good the late news.
     if (now >= valid_until_) return;
-    auto end = sent + how_.trust;
-    if (how_.max_lifetime.count() > 0) end = std::min(end, first_claimed_ + how_.max_lifetime);
-    valid_until_ = std::max(valid_until_, end);
+    valid_until_ = std::max(valid_until_, std::min(sent + how_.trust, lifetime_end()));
     renew_at_ = jittered(sent, how_.renew_after, uniform);
 }
 

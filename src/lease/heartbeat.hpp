@@ -49,6 +49,8 @@ public:
     bool valid(instant now) const { return why(now) == loss::none; }
     loss why(instant now) const;
     instant valid_until() const { return valid_until_; }
+    // When max_lifetime is over; instant::max() where there is none.
+    instant lifetime_end() const;
     instant stop_at() const { return valid_until_ - how_.stop_margin; }
     // Renewals in a row that had no answer; for people to read.
     int failures() const { return failures_; }

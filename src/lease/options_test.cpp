@@ -31,7 +31,7 @@ TEST(Options, EveryProfileOfTheSourceDocumentsIsValid) {
         EXPECT_EQ(fault(one), "");
 }
 
-// Each refusal names the option and its value, and says what would do.
+// Each rejection names the option and its value, and says what would do.
 TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({}), HasSubstr("ttl is missing"));
     EXPECT_THAT(fault({.ttl = -1s}), HasSubstr("too short"));

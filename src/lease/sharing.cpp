@@ -93,7 +93,8 @@ sharing::step sharing::next(instant now) {
     auto until = looking_ || standing_ == standing::announcing ? instant::max() : look_at_;
     if (is_present())
         for (const auto& one : parts_)
-            if (one.mine && one.now == state::away) until = std::min(until, one.not_before);
+            if (one.mine && one.status == part_status::away)
+                until = std::min(until, one.not_before);
     return {act::wait, 0, until};
 }
 
@@ -103,7 +104,7 @@ std::optional<sharing::step> sharing::next_of_ending() {
     // A member number that was chosen and not requested has no member.
     if (standing_ == standing::wanting) standing_ = standing::absent;
     const bool busy = std::any_of(parts_.begin(), parts_.end(),
-                                  [](const part& one) { return one.now != state::away; });
+                                  [](const part& one) { return one.status != part_status::away; });
     if (standing_ == standing::present && !(cut_otherwise_ && busy)) {
         standing_ = standing::leaving;
         return step{act::leave, *member_number_, {}};
@@ -111,15 +112,15 @@ std::optional<sharing::step> sharing::next_of_ending() {
     bool quiet = (standing_ == standing::absent || standing_ == standing::gone) && !looking_;
     for (std::uint32_t i = 0; i < plan_.count; ++i) {
         auto& one = parts_[i];
-        if (one.now == state::claiming) {
-            one.now = state::calling_off;
+        if (one.status == part_status::claiming) {
+            one.status = part_status::calling_off;
             return step{act::call_off, i, {}};
         }
-        if (one.now == state::held) {
-            one.now = state::leaving;
+        if (one.status == part_status::held) {
+            one.status = part_status::leaving;
             return step{act::give_up, i, {}};
         }
-        quiet = quiet && one.now == state::away;
+        quiet = quiet && one.status == part_status::away;
     }
     if (!quiet) return std::nullopt;
     return step{act::over, 0, {}};
@@ -130,16 +131,16 @@ std::optional<sharing::step> sharing::next_of_ending() {
 std::optional<sharing::step> sharing::next_of_parts(instant now) {
     for (std::uint32_t i = 0; i < plan_.count; ++i) {
         auto& one = parts_[i];
-        if (one.now == state::away && one.mine && is_present() && now >= one.not_before) {
-            one.now = state::claiming;
+        if (one.status == part_status::away && one.mine && is_present() && now >= one.not_before) {
+            one.status = part_status::claiming;
             return step{act::claim, i, now};
         }
-        if (one.now == state::claiming && !one.mine) {
-            one.now = state::calling_off;
+        if (one.status == part_status::claiming && !one.mine) {
+            one.status = part_status::calling_off;
             return step{act::call_off, i, now};
         }
-        if (one.now == state::held && one.to_go) {
-            one.now = state::leaving;
+        if (one.status == part_status::held && one.to_go) {
+            one.status = part_status::leaving;
             one.to_go = false;
             return step{act::give_up, i, now};
         }
@@ -254,7 +255,7 @@ void sharing::deliberate() {
         agreed_.clear();
         for (auto& one : parts_) {
             one.mine = false;
-            one.to_go = one.now == state::held;
+            one.to_go = one.status == part_status::held;
         }
         return;
     }
@@ -272,7 +273,8 @@ void sharing::choose_moves() {
     for (auto& one : parts_) {
         one.to_go = false;
         one.looks_astray = one.mine ? 0 : one.looks_astray + 1;
-        if (one.now != state::held || one.looks_astray < looks_to_believe || left == 0) continue;
+        if (one.status != part_status::held || one.looks_astray < looks_to_believe || left == 0)
+            continue;
         one.to_go = true;
         --left;
     }
@@ -280,8 +282,8 @@ void sharing::choose_moves() {
 
 void sharing::granted(std::uint32_t which) {
     auto& one = parts_[which];
-    base::ensure(one.now == state::claiming || one.now == state::calling_off);
-    one.now = state::held;
+    base::ensure(one.status == part_status::claiming || one.status == part_status::calling_off);
+    one.status = part_status::held;
     failures_ = 0;
     // It came as it was called off: nobody waits for it to be given up little by little.
     one.to_go = !one.mine;
@@ -290,8 +292,8 @@ void sharing::granted(std::uint32_t which) {
 void sharing::unclaimed(std::uint32_t which, const std::optional<failure>& why, instant now,
                         double uniform) {
     auto& one = parts_[which];
-    base::ensure(one.now == state::claiming || one.now == state::calling_off);
-    one.now = state::away;
+    base::ensure(one.status == part_status::claiming || one.status == part_status::calling_off);
+    one.status = part_status::away;
     if (!why) return;
     note(*why);
     one.not_before = now + backoff(failures_, plan_.interval, uniform);
@@ -299,8 +301,8 @@ void sharing::unclaimed(std::uint32_t which, const std::optional<failure>& why, 
 
 void sharing::ended(std::uint32_t which, term_end how, instant now, double uniform) {
     auto& one = parts_[which];
-    base::ensure(one.now == state::held || one.now == state::leaving);
-    one.now = state::away;
+    base::ensure(one.status == part_status::held || one.status == part_status::leaving);
+    one.status = part_status::away;
     one.to_go = false;
     one.not_before = how == term_end::given_up
                          ? now + base::scaled(plan_.rest, 1.0 + look_jitter * (uniform - 0.5))

@@ -100,9 +100,9 @@ public:
 
 private:
     enum class standing { absent, wanting, announcing, present, leaving, gone };
-    enum class state { away, claiming, calling_off, held, leaving };
+    enum class part_status { away, claiming, calling_off, held, leaving };
     struct part {
-        state now = state::away;
+        part_status status = part_status::away;
         bool mine = false;
         bool to_go = false;    // held, and to be given up now
         int looks_astray = 0;  // how many looks in a row said that it is somebody else's

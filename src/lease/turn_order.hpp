@@ -1,7 +1,7 @@
 // Which of the processes that want a key have had it less recently than this one: they come first
 // (docs/library.md, "Waiting").
 //
-// It knows of others what refused claims told, and no more: another process is known once it has
+// It knows of others what rejected claims told, and no more: another process is known once it has
 // been seen to have the key, and no longer when it has let its turn pass again and again.
 #pragma once
 

@@ -8,6 +8,10 @@
 // be the same: a process that has had the key more recently than others waits longer than they
 // do.
 //
+// Where the store pushes nothing, waiters look at the key now and then, and what others take is as
+// long as their next look. So a process has the key for a while before it holds back, but then for
+// a whole interval of theirs; and who waits for a key that passes quickly looks more often.
+//
 // A machine without I/O, of one key.
 #pragma once
 
@@ -24,13 +28,17 @@ namespace pawl::leasing {
 class yielding {
 public:
     // How long to hold back a claim that waits for the key; 0: not at all. `round_trip` is what a
-    // request to the store takes.
-    nanos before_claim(instant now, nanos round_trip);
+    // request to the store takes, and `poll` how often at least others look at a key of which the
+    // store tells them nothing; 0: it tells them.
+    nanos before_claim(instant now, nanos round_trip, nanos poll = {});
     // The same once the store has told that the key may be free.
     nanos after_push(nanos round_trip);
+    // When to look at the key again of which the store tells nothing: after `poll`, or sooner
+    // while those who have it change.
+    nanos until_next_look(instant now, nanos poll) const;
     // What became of the claim: another process has the key, or it was granted. `owner` tells one
     // from another, and `holder` one turn of it from the next.
-    void refused(std::size_t owner, fence_token holder);
+    void rejected(std::size_t owner, fence_token holder, instant now);
     void granted(instant now);
     // What was granted has ended: others may have it from now on.
     void released(instant now) { free_since_ = now; }
@@ -44,6 +52,13 @@ private:
     // How often to see whether anybody wants it: seldom at last, as nobody did.
     static constexpr nanos probe_first = std::chrono::milliseconds{100};
     static constexpr nanos probe_max = std::chrono::milliseconds{500};
+    // Looked for among those who look now and then, that takes longer, and comes more seldom.
+    static constexpr nanos probe_max_polled = std::chrono::seconds{5};
+
+    // Parts of the interval at which a key is looked at: the least between two looks and the least
+    // turn of a process; and what a probe takes, in which each that looks so often has looked.
+    static constexpr int looks_in_poll_max = 16;
+    static constexpr int probes_in_poll = 8;
 
     // Between the claims of two that come one after the other, beyond half a round trip.
     static constexpr nanos spacing = std::chrono::microseconds{500};
@@ -61,8 +76,13 @@ private:
     instant free_since_{};    // what this process had
     int in_vain_ = 0;
     nanos step_ = step_first;
+    nanos poll_{};  // as long as nothing is pushed
     nanos probe_every_ = probe_first;
     instant probe_at_{};
+    instant had_since_{};     // this turn of this process, where nothing is pushed
+    fence_token holder_{};    // the last other one that was seen to have it
+    instant holder_since_{};  // or later: what was known before is from then
+    instant rejected_at_{};
     int turns_ = 0;  // of this process, since it let one pass
     int turns_until_passed_ = turns_until_passed_first;
 };

@@ -15,7 +15,7 @@ constexpr nanos round_trip = 100us;
 
 class Yielding : public testing::Test {
 protected:
-    // One claim that waits, and is granted or refused after it was held back.
+    // One claim that waits, and is granted or rejected after it was held back.
     nanos claim(bool granted) {
         const auto held_back = mine.before_claim(now, round_trip);
         now += held_back + round_trip;
@@ -27,9 +27,9 @@ protected:
         }
         return held_back;
     }
-    void other_has_it() { mine.refused(1, holder = fence_token{number(holder) + 1}); }
+    void other_has_it() { mine.rejected(1, holder = fence_token{number(holder) + 1}, now); }
     nanos has_it() { return claim(true); }
-    nanos is_refused() { return claim(false); }
+    nanos is_rejected() { return claim(false); }
 
     yielding mine;
     fence_token holder{};
@@ -37,43 +37,43 @@ protected:
 };
 
 TEST_F(Yielding, WhoHasNotHadTheKeyClaimsAtOnce) {
-    EXPECT_EQ(is_refused(), 0ns);
-    EXPECT_EQ(is_refused(), 0ns);
+    EXPECT_EQ(is_rejected(), 0ns);
+    EXPECT_EQ(is_rejected(), 0ns);
     EXPECT_EQ(has_it(), 0ns);
 }
 
 TEST_F(Yielding, WhoHasHadItHoldsBackForOthersThatWantIt) {
-    is_refused();
+    is_rejected();
     has_it();
-    EXPECT_GE(is_refused(), 3ms + 2 * round_trip);
+    EXPECT_GE(is_rejected(), 3ms + 2 * round_trip);
     // Another one has it now, and all wait alike.
     EXPECT_EQ(has_it(), 0ns);
-    EXPECT_GT(is_refused(), 0ns);
+    EXPECT_GT(is_rejected(), 0ns);
 }
 
 TEST_F(Yielding, WhoComesBackLaterClaimsAtOnce) {
-    is_refused();
+    is_rejected();
     has_it();
     now += 1s;
     EXPECT_EQ(has_it(), 0ns);
 }
 
 TEST_F(Yielding, OthersThatAreSlowAreGivenMoreTime) {
-    is_refused();
+    is_rejected();
     has_it();
     const auto first = has_it();
     const auto second = has_it();
     EXPECT_GT(second, first);
-    EXPECT_GT(is_refused(), second);
+    EXPECT_GT(is_rejected(), second);
     has_it();
     // Less again where they are quicker than thought.
-    const auto later = is_refused();
+    const auto later = is_rejected();
     has_it();
-    EXPECT_LT(is_refused(), later);
+    EXPECT_LT(is_rejected(), later);
 }
 
 TEST_F(Yielding, EndsWhereNoOtherCallerWantsItAnyMore) {
-    is_refused();
+    is_rejected();
     has_it();
     int held_back = 0;
     for (int i = 0; i < 50; ++i) held_back += has_it() > 0ns ? 1 : 0;
@@ -106,11 +106,11 @@ TEST_F(Yielding, ANewcomerGetsItSoon) {
     EXPECT_LE(now - came, 500ms + 1ms);
     other_has_it();
     EXPECT_EQ(has_it(), 0ns);
-    EXPECT_GT(is_refused(), 0ns);
+    EXPECT_GT(is_rejected(), 0ns);
 }
 
 TEST_F(Yielding, ThoseWhoHaveWaitedLongerGoFirst) {
-    is_refused();
+    is_rejected();
     EXPECT_EQ(mine.after_push(round_trip), 0ns);
     has_it();
     EXPECT_GT(mine.after_push(round_trip), round_trip);
@@ -119,9 +119,102 @@ TEST_F(Yielding, ThoseWhoHaveWaitedLongerGoFirst) {
 }
 
 TEST_F(Yielding, ACallerBehindManyStillHearsOfItsTurns) {
-    for (std::size_t other = 1; other <= 30; ++other) mine.refused(other, fence_token{other});
+    for (std::size_t other = 1; other <= 30; ++other) mine.rejected(other, fence_token{other}, now);
     has_it();
     EXPECT_LT(mine.after_push(round_trip), 2ms);
+}
+
+// Where the store pushes nothing.
+class YieldingByLooks : public testing::Test {
+protected:
+    static constexpr nanos poll = 1s;
+
+    nanos before_claim() { return mine.before_claim(now, round_trip, poll); }
+    void has_it_for(nanos work) {
+        mine.granted(now);
+        now += work;
+        mine.released(now);
+    }
+    void other_has_it() { mine.rejected(1, holder = fence_token{number(holder) + 1}, now); }
+    void is_still_rejected() { mine.rejected(1, holder, now); }
+
+    yielding mine;
+    fence_token holder{};
+    instant now{1h};
+};
+
+TEST_F(YieldingByLooks, TheHolderLetsTheOthersLookAfterItsTurn) {
+    other_has_it();
+    has_it_for(5ms);
+    EXPECT_EQ(before_claim(), 0ns);
+    while (before_claim() == 0ns) has_it_for(5ms);
+    // Each of them has looked once by then.
+    EXPECT_GT(before_claim(), poll);
+}
+
+TEST_F(YieldingByLooks, WorkThatTakesLongIsATurn) {
+    other_has_it();
+    has_it_for(5s);
+    EXPECT_GT(before_claim(), poll);
+}
+
+TEST_F(YieldingByLooks, AKeyThatPassesQuicklyIsLookedAtMoreOften) {
+    other_has_it();
+    EXPECT_EQ(mine.until_next_look(now, poll), poll);
+    now += poll;
+    other_has_it();
+    const auto soon = mine.until_next_look(now, poll);
+    EXPECT_LE(soon, poll / 8);
+    EXPECT_GE(soon, poll / 16);
+}
+
+TEST_F(YieldingByLooks, AKeyThatIsHeldForLongIsLookedAtMoreSeldom) {
+    other_has_it();
+    now += poll;
+    other_has_it();
+    int looks = 0;
+    nanos longest{0};
+    for (const auto begun = now; now < begun + 1min; ++looks) {
+        longest = mine.until_next_look(now, poll);
+        now += longest;
+        is_still_rejected();
+    }
+    EXPECT_EQ(longest, poll);
+    EXPECT_LT(looks, 150);
+}
+
+TEST_F(YieldingByLooks, ALongHolderThatCameUnseenIsLookedAtAtItsPace) {
+    other_has_it();
+    now += 1h;
+    other_has_it();
+    EXPECT_EQ(mine.until_next_look(now, poll), poll);
+}
+
+TEST_F(YieldingByLooks, AloneItCostsLittle) {
+    nanos held_back{0};
+    const auto begun = now;
+    while (now < begun + 10min) {
+        const auto rest = before_claim();
+        held_back += rest;
+        now += rest;
+        has_it_for(1ms);
+    }
+    EXPECT_GT(held_back, 0ns);
+    EXPECT_LT(held_back, (now - begun) / 30);
+}
+
+TEST_F(YieldingByLooks, AProbeIsLongerThanTheLookOfACallerThatWaits) {
+    while (now < instant{2h}) {
+        now += before_claim();
+        has_it_for(1ms);
+    }
+    const auto came = now;
+    while (before_claim() == 0ns) has_it_for(1ms);
+    EXPECT_LE(now - came, 5s + 1ms);
+    yielding other;
+    other.rejected(1, fence_token{1}, now - poll);
+    other.rejected(1, fence_token{2}, now);
+    EXPECT_GT(before_claim(), other.until_next_look(now, poll) * 11 / 10 + 2 * round_trip);
 }
 
 // Eight processes, of each of which others wait all the time: whoever claims first after a release
@@ -138,7 +231,7 @@ protected:
 
     InTurns() {
         all[0].next.granted(now);
-        for (std::size_t i = 1; i < processes; ++i) all[i].next.refused(1, fence_token{1});
+        for (std::size_t i = 1; i < processes; ++i) all[i].next.rejected(1, fence_token{1}, now);
     }
 
     // Which process hears of a release how late.
@@ -170,7 +263,7 @@ protected:
         one.waited = 0;
     }
     void waits(process& one, std::size_t owner, fence_token holder) {
-        one.next.refused(owner, holder);
+        one.next.rejected(owner, holder, now);
         one.longest = std::max(one.longest, ++one.waited);
     }
 

@@ -162,7 +162,7 @@ TEST(MeasuredStore, AVerbWithoutAnAnswerMeansThatTheStoreIsDownUntilOneIsAnswere
 }
 
 TEST(MeasuredStore, ARejectionIsAnAnswer) {
-    measured one{"measured-refusal"};
+    measured one{"measured-rejection"};
     for (const auto code : {errc::denied, errc::rejected, errc::protocol, errc::unsupported}) {
         one.faults->fail_all = code;
         EXPECT_FALSE(one.ask(inspect));

@@ -309,16 +309,19 @@ void metrics_registry::run_begun(const std::string& job, millis late, fence_toke
 
 void metrics_registry::run_ended(const std::string& job, run_status status, millis took) {
     running_total_.fetch_sub(1, std::memory_order_relaxed);
-    ended_total_.fetch_add(1, std::memory_order_relaxed);
-    if (status != run_status::completed && status != run_status::cancelled)
+    // Nothing of it began; it may be asked for again.
+    const bool has_begun = status != run_status::skipped;
+    if (has_begun) ended_total_.fetch_add(1, std::memory_order_relaxed);
+    if (has_begun && status != run_status::completed && status != run_status::cancelled)
         failed_total_.fetch_add(1, std::memory_order_relaxed);
     const auto* const which = std::find(run_ends.begin(), run_ends.end(), status);
     const std::lock_guard lock{mutex_};
     auto& series = series_of(job);
-    if (which != run_ends.end())
+    if (has_begun && which != run_ends.end())
         series.ended[static_cast<std::size_t>(which - run_ends.begin())]->Increment();
-    if (series.duration == nullptr) series.duration = &durations_->Add(series.labels, run_bounds());
-    series.duration->Observe(seconds(took));
+    if (has_begun && series.duration == nullptr)
+        series.duration = &durations_->Add(series.labels, run_bounds());
+    if (has_begun) series.duration->Observe(seconds(took));
     if (series.running > 0) --series.running;
     series.active->Set(static_cast<double>(series.running));
     if (!series.configured && series.running == 0) drop(jobs_.find(series.labels.at("job")));

@@ -49,6 +49,22 @@ TEST(MetricsRegistry, ARunIsCountedFromItsBeginToItsEnd) {
     EXPECT_EQ(sums.running, 0u);
 }
 
+// It was told as begun, and its occurrence may be asked for again.
+TEST(MetricsRegistry, ARunWhoseWorkCouldNotBeginIsActiveNoMore) {
+    metrics_registry counted{{}};
+    counted.keep_jobs({"a"});
+    counted.run_begun("a", 250ms, fence_token{7});
+    counted.run_ended("a", run_status::skipped, 3s);
+    const auto page = page_of(counted);
+    EXPECT_EQ(value_of(page, "pawl_runs_active{job=\"a\"}"), 0);
+    EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"a\",status=\"skipped\"}"), 0);
+    EXPECT_EQ(count_of(page, "pawl_run_duration_seconds"), 0u);
+    const auto sums = counted.read();
+    EXPECT_EQ(sums.runs_ended, 0u);
+    EXPECT_EQ(sums.runs_failed, 0u);
+    EXPECT_EQ(sums.running, 0u);
+}
+
 // A module of a third party may answer so: it is counted for no operation.
 TEST(MetricsRegistry, ACallThatItsProgramEndedIsNoFailureOfTheStore) {
     metrics_registry counted{{}};

@@ -40,14 +40,14 @@ TEST(LockWatcher, EveryOutcomeOfAClaimIsCounted) {
     auto a = all.open(), b = all.open();
     auto lease = a.try_acquire("k", {.ttl = 10s, .occurrence = occurrence{1'000}});
     ASSERT_TRUE(lease);
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 10s})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 10s})));
     lease->release();
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 10s, .occurrence = occurrence{1'000}})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 10s, .occurrence = occurrence{1'000}})));
     all.one.faults->fail_all = errc::denied;
     EXPECT_THROW(static_cast<void>(a.try_acquire("k", {.ttl = 10s})), store_error);
     for (const std::string outcome : {"granted", "busy", "already_done", "error"})
         EXPECT_EQ(all["pawl_lock_acquire_total{outcome=\"" + outcome + "\"}"], 1) << outcome;
-    // Who was refused has not waited for a lease.
+    // Who was rejected has not waited for a lease.
     EXPECT_EQ(all["pawl_lock_wait_seconds_count"], 1);
     EXPECT_EQ(all["pawl_lock_hold_seconds_count"], 1);
 }

@@ -80,7 +80,7 @@ public:
                     : socket_.async_read_some(into, std::forward<Token>(token));
     }
 
-    // What an error of the stream says about certificates, if it does: a server of TLS 1.3 refuses
+    // What an error of the stream says about certificates, if it does: a server of TLS 1.3 rejects
     // a client's only after the handshake.
     std::optional<failure> explain_alert(const boost::system::error_code& error);
 

@@ -63,7 +63,7 @@ struct swallowing_listener : listener {
 };
 
 // Where nobody listens.
-tcp::endpoint refusing_place() { return listener{1}.place(); }
+tcp::endpoint rejecting_place() { return listener{1}.place(); }
 
 struct ByteStream : testing::Test {
     result<void> connect(std::vector<tcp::endpoint> among) {
@@ -88,15 +88,15 @@ struct ByteStream : testing::Test {
 TEST_F(ByteStream, AnAddressThatSwallowsWhatIsSentToItMakesWayForTheNext) {
     const swallowing_listener dead;
     const listener well{16};
-    EXPECT_TRUE(connect({dead.place(), refusing_place(), dead.place(), well.place()}).has_value());
+    EXPECT_TRUE(connect({dead.place(), rejecting_place(), dead.place(), well.place()}).has_value());
     EXPECT_TRUE(stream_.is_quiet());
 }
 
 TEST_F(ByteStream, AddressesWithoutAListenerAreToldAtOnce) {
-    const auto refused = connect({refusing_place(), refusing_place()});
-    ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(refused.error().code, errc::unreachable);
-    EXPECT_EQ(refused.error().detail, "Connection refused");
+    const auto rejected = connect({rejecting_place(), rejecting_place()});
+    ASSERT_TRUE(rejected.has_error());
+    EXPECT_EQ(rejected.error().code, errc::unreachable);
+    EXPECT_EQ(rejected.error().detail, "Connection refused");
 }
 
 // One that is slow, and not dead, is tried again, for longer.

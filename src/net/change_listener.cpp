@@ -61,7 +61,7 @@ void change_listener::retire_attempt(const failure& why) {
     hurried_.reset();
     for (auto& [name, where] : places_)
         for (auto* who : where.watches) who->why_ = why;
-    if (!may_pass(why)) refuse_all(why);
+    if (!may_pass(why)) reject_all(why);
 }
 
 // The change that everybody waited for may be among what was lost.
@@ -89,18 +89,18 @@ void change_listener::confirm(place& where) {
 }
 
 void change_listener::tell(place& where) {
-    for (auto* who : where.watches) who->become(change_watch::state::rung);
+    for (auto* who : where.watches) who->become(change_watch::state::notified);
 }
 
-void change_listener::refuse(place& where, const failure& why) {
+void change_listener::reject(place& where, const failure& why) {
     for (auto* who : where.watches) {
         who->why_ = why;
-        who->become(change_watch::state::refused);
+        who->become(change_watch::state::rejected);
     }
 }
 
-void change_listener::refuse_all(const failure& why) {
-    for (auto& [name, where] : places_) refuse(where, why);
+void change_listener::reject_all(const failure& why) {
+    for (auto& [name, where] : places_) reject(where, why);
 }
 
 // ---- One who waits
@@ -114,27 +114,27 @@ change_watch::~change_watch() { on_->leave(*this); }
 
 void change_watch::become(state next) {
     // What is over stays over.
-    if (state_ == state::rung || state_ == state::refused) return;
+    if (state_ == state::notified || state_ == state::rejected) return;
     state_ = next;
     moved_.notify_all();
 }
 
 async<void> change_watch::confirmed() {
-    if (state_ == state::asked) {
+    if (state_ == state::requested) {
         auto waiting = moved_.wait_for(on_->confirmation_bound());
         co_await std::move(waiting);
     }
-    if (state_ == state::asked) co_return why_.value_or(on_->unconfirmed());
-    if (state_ == state::refused) co_return *why_;
+    if (state_ == state::requested) co_return why_.value_or(on_->unconfirmed());
+    if (state_ == state::rejected) co_return *why_;
     co_return result<void>{};
 }
 
-async<void> change_watch::rung() {
+async<void> change_watch::notified() {
     if (state_ == state::confirmed) {
         auto waiting = moved_.wait();
         co_await std::move(waiting);
     }
-    if (state_ == state::refused) co_return *why_;
+    if (state_ == state::rejected) co_return *why_;
     co_return result<void>{};
 }
 

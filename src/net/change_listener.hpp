@@ -1,7 +1,7 @@
 // The connection on which a server tells that something changed; opened when somebody first waits.
 //
 // What is told can be lost: with the connection, or before the server counts us among those whom it
-// tells. So whoever waits looks at what he waits for once his wait is confirmed, and a lost
+// tells. So whoever waits looks at what it waits for once that wait is confirmed, and a lost
 // connection ends every wait. How to connect, and what the server says, the engine knows.
 #pragma once
 
@@ -70,8 +70,8 @@ protected:
 
     static void confirm(place& where);
     static void tell(place& where);
-    static void refuse(place& where, const failure& why);
-    void refuse_all(const failure& why);
+    static void reject(place& where, const failure& why);
+    void reject_all(const failure& why);
 
     // The loop may have ended.
     bool is_closed() const noexcept { return closed_; }
@@ -115,18 +115,18 @@ public:
     // Ends when changes are told from now on, or the wait is over already.
     async<void> confirmed();
     // Ends with the first change, or when the connection is lost.
-    async<void> rung();
+    async<void> notified();
 
 private:
     friend class change_listener;
-    enum class state { asked, confirmed, rung, refused };
+    enum class state { requested, confirmed, notified, rejected };
 
     void become(state next);
 
     const std::shared_ptr<change_listener> on_;
     const std::string name_;
     event moved_;
-    state state_ = state::asked;
+    state state_ = state::requested;
     std::optional<failure> why_;
 };
 

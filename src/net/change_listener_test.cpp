@@ -46,14 +46,14 @@ public:
     }
     void lose_connection() { lost.set(); }
 
-    std::optional<failure> refusal;
+    std::optional<failure> rejection;
     int attempts = 0;
     std::vector<std::string> came, left;
 
 private:
     async<void> open() override {
         ++attempts;
-        if (refusal) co_return *refusal;
+        if (rejection) co_return *rejection;
         lost.reset();
         co_return result<void>{};
     }
@@ -82,7 +82,7 @@ struct ChangeListener : testing::Test {
         auto confirming = mine.confirmed();
         into->confirmed = co_await std::move(confirming);
         if (into->confirmed->has_error()) co_return;
-        auto changing = mine.rung();
+        auto changing = mine.notified();
         into->changed = co_await std::move(changing);
     }
     std::shared_ptr<told> spawn(std::string name) {
@@ -138,7 +138,7 @@ TEST_F(ChangeListener, ALostConnectionEndsTheWaitsThatWereConfirmed) {
 }
 
 TEST_F(ChangeListener, TriesAgainLaterAndTellsInTheEndWhatWasWrong) {
-    on->refusal = failure{errc::unreachable, "nobody there"};
+    on->rejection = failure{errc::unreachable, "nobody there"};
     const auto a = spawn("a");
     EXPECT_EQ(on->attempts, 1);
     turn_by(10ms);
@@ -150,7 +150,7 @@ TEST_F(ChangeListener, TriesAgainLaterAndTellsInTheEndWhatWasWrong) {
 }
 
 TEST_F(ChangeListener, WhatDoesNotPassIsToldAtOnce) {
-    on->refusal = failure{errc::denied, "a wrong password"};
+    on->rejection = failure{errc::denied, "a wrong password"};
     const auto a = spawn("a");
     ASSERT_TRUE(a->confirmed);
     EXPECT_EQ(a->confirmed->error().detail, "a wrong password");

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <latch>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -130,6 +131,84 @@ TEST_F(GuestLoop, ACallThatBlocksOnAnotherThreadIsServed) {
         guest->wait_for(sleep_for(1ms));
         host.stop();
     }};
+    host.run();
+    other.join();
+}
+
+// Goal: a host that does not run is told, and what was asked for is not done later. Method: one
+// that has not run yet, and one that was stopped.
+TEST_F(GuestLoop, ACallThatBlocksIsAMistakeWhereTheHostDoesNotRun) {
+    bool done = false;
+    const auto work = [](bool& mark) -> awaitable<void> {
+        mark = true;
+        co_return;
+    };
+    guest->host_timeout = 200ms;
+    EXPECT_THROW(guest->wait_for(work(done)), std::logic_error);
+    host.poll();
+    EXPECT_FALSE(done);
+    guest->host_timeout = 1h;
+    host.stop();
+    EXPECT_THROW(guest->wait_for(work(done)), std::logic_error);
+    host.restart();
+    host.poll();
+    EXPECT_FALSE(done);
+}
+
+// Goal: a host that has run, and is stopped while a caller waits for its turn, is told as one that
+// does not run. Method: it is stopped by a handler in front of the caller's work.
+TEST_F(GuestLoop, ACallThatBlocksEndsWithTheHostThatIsStoppedBeforeItsTurn) {
+    host.poll();
+    bool done = false;
+    std::latch busy{1};
+    std::thread other{[&] {
+        busy.wait();
+        const auto work = [](bool& mark) -> awaitable<void> {
+            mark = true;
+            co_return;
+        };
+        EXPECT_THROW(guest->wait_for(work(done)), std::logic_error);
+    }};
+    boost::asio::post(host, [&] {
+        busy.count_down();
+        // Time for the other to wait; one that comes later is told at once.
+        std::this_thread::sleep_for(300ms);
+        host.stop();
+    });
+    host.run();
+    other.join();
+    host.restart();
+    host.poll();
+    EXPECT_FALSE(done);
+}
+
+// Goal: a caller whose work has begun waits for its end, however long that takes.
+TEST_F(GuestLoop, ACallThatBlocksWaitsForWhatHasBegun) {
+    guest->host_timeout = 2s;
+    std::thread other{[&] {
+        guest->wait_for(sleep_for(2500ms));
+        host.stop();
+    }};
+    host.run();
+    other.join();
+}
+
+// Goal: a host that has run is waited for, though one of its handlers takes longer than that.
+TEST_F(GuestLoop, ACallThatBlocksWaitsForAHandlerThatTakesLong) {
+    guest->host_timeout = 100ms;
+    host.poll();
+    std::latch busy{1};
+    boost::asio::post(host, [&] {
+        busy.count_down();
+        std::this_thread::sleep_for(500ms);
+    });
+    std::thread other{[&] {
+        busy.wait();
+        EXPECT_NO_THROW(guest->wait_for(sleep_for(1ms)));
+        host.stop();
+    }};
+    host.restart();
+    const auto open = boost::asio::make_work_guard(host);
     host.run();
     other.join();
 }

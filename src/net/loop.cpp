@@ -19,12 +19,36 @@ namespace {
 // calls take, and so would the way back.
 constexpr std::chrono::milliseconds own_thread_timeout{1};
 
+// What a thread drives. A handler of one loop may call another and drive that meanwhile.
 struct driving {
-    const loop* where = nullptr;
-    void* loop_driver = nullptr;
+    const loop* where;
+    void* loop_driver;
+    const driving* before;
 };
-thread_local driving current;
+thread_local const driving* current = nullptr;
 thread_local int bodies_here = 0;
+
+// While one exists, this thread drives the loop.
+class driving_scope {
+public:
+    explicit driving_scope(const loop& where, void* loop_driver = nullptr) noexcept
+        : now_{&where, loop_driver, current} {
+        current = &now_;
+    }
+    ~driving_scope() { current = now_.before; }
+    driving_scope(const driving_scope&) = delete;
+    driving_scope& operator=(const driving_scope&) = delete;
+
+private:
+    const driving now_;
+};
+
+// How often a caller looks whether the host was stopped before it has begun.
+constexpr std::chrono::milliseconds host_look{100};
+constexpr auto host_has_run = std::chrono::milliseconds::max();
+constexpr const char* host_does_not_run =
+    "a call that blocks waits for the io_context that this `locks` works in, which does not run: "
+    "run it on another thread, or await the async_ twin of the call";
 
 // A blocked caller who drives is not who a handler's exception is for: it ends the process, whoever
 // drives.
@@ -125,6 +149,11 @@ loop::loop(boost::asio::io_context& host)
 std::shared_ptr<loop> loop::guest_of(boost::asio::io_context& host) {
     std::shared_ptr<loop> made{new loop{host}};
     boost::asio::use_service<guests>(host).add(made);
+    // A host that runs is waited for, however long one of its handlers takes.
+    boost::asio::post(made->get_executor(), [of = made.get()] {
+        const std::lock_guard lock{of->mutex_};
+        of->host_timeout = host_has_run;
+    });
     return made;
 }
 
@@ -199,24 +228,24 @@ loop::~loop() {
 
 std::size_t loop::turn() {
     base::ensure(clocks_.simulated() != nullptr && !is_driving());
-    const auto before = std::exchange(current, {this, nullptr});
-    const auto ran = poll(context_);
-    current = before;
-    return ran;
+    const driving_scope here{*this};
+    return poll(context_);
 }
 
 bool loop::is_driving() const noexcept {
-    if (!is_guest()) return current.where == this;
-    return !has_ended() && context_.get_executor().running_in_this_thread();
+    if (is_guest()) return !has_ended() && context_.get_executor().running_in_this_thread();
+    const auto* one = current;
+    while (one != nullptr && one->where != this) one = one->before;
+    return one != nullptr;
 }
 
 bool loop::is_visited() const noexcept {
-    return !is_guest() && is_driving() && current.loop_driver != nullptr;
+    return current != nullptr && current->where == this && current->loop_driver != nullptr;
 }
 
 void loop::submit(blocking_job job) {
     if (is_visited()) {
-        static_cast<loop_driver*>(current.loop_driver)->operations.push_back(std::move(job));
+        static_cast<loop_driver*>(current->loop_driver)->operations.push_back(std::move(job));
         return;
     }
     try {
@@ -237,6 +266,11 @@ void loop::enter(loop_driver& me) {
     const std::lock_guard lock{mutex_};
     if (has_ended()) throw store_error{locks_closed()};
     me.in_body = bodies_here > 0;
+    if (is_guest()) {
+        // A body is let go of when the context is destroyed, which waits for it.
+        if (!me.in_body && context_.stopped()) throw std::logic_error{host_does_not_run};
+        me.begun = std::make_shared<std::atomic<bool>>(false);
+    }
     drivers_.push_back(&me);
     ++turns_;
 }
@@ -262,9 +296,22 @@ void loop::run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock) {
     ++turns_;
 }
 
+void loop::wait_for_host(loop_driver& me, std::unique_lock<std::mutex>& lock) {
+    const auto is_done = [&] { return me.done; };
+    std::chrono::milliseconds waited{0};
+    while (!me.in_body && !me.begun->load() && !me.changed.wait_for(lock, host_look, is_done)) {
+        waited += host_look;
+        if (waited < host_timeout && !context_.stopped()) continue;
+        if (me.begun->exchange(true)) break;
+        me.error = std::make_exception_ptr(std::logic_error{host_does_not_run});
+        me.done = true;
+    }
+    me.changed.wait(lock, is_done);
+}
+
 void loop::drive_until_done(loop_driver& me) {
     std::unique_lock lock{mutex_};
-    if (is_guest()) me.changed.wait(lock, [&] { return me.done; });
+    if (is_guest()) wait_for_host(me, lock);
     while (!me.done) {
         if (driven_) {
             me.changed.wait(lock, [&] { return me.done || !driven_; });
@@ -272,9 +319,10 @@ void loop::drive_until_done(loop_driver& me) {
         }
         driven_ = true;
         lock.unlock();
-        const auto before = std::exchange(current, {this, &me});
-        run_one(context_);
-        current = before;
+        {
+            const driving_scope here{*this, &me};
+            run_one(context_);
+        }
         lock.lock();
         driven_ = false;
         if (!me.operations.empty()) run_operations(me, lock);
@@ -320,9 +368,10 @@ void loop::drive_for_ever() {
         driven_ = true;
         do {
             lock.unlock();
-            current = {this, nullptr};
-            run_one(context_);
-            current = {};
+            {
+                const driving_scope here{*this};
+                run_one(context_);
+            }
             lock.lock();
         } while (!stopping_ && drivers_.size() == away_);
         driven_ = false;

@@ -14,8 +14,8 @@
 #include "base/identity.hpp"
 #include "net/attachment.hpp"
 #include "net/blocking_pool.hpp"
+#include "net/fork_check.hpp"
 #include "net/guest.hpp"
-#include "net/own_process.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/async_result.hpp>
@@ -27,6 +27,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -115,16 +116,31 @@ public:
     // True when that thread is a blocked caller's, who runs what run_blocking() is given himself.
     bool is_visited() const noexcept;
 
+    // How long a caller that blocks waits until the host of a guest runs for the first time. Set
+    // before anything runs, by tests.
+    std::chrono::milliseconds host_timeout{10'000};
+
     // Runs `work` on the loop and returns what it returns, or throws what it throws. Blocks. Throws
     // std::logic_error when called from a handler or a coroutine of this loop, where it could never
-    // end, and in the child of a fork().
+    // end, in the child of a fork(), and where the host of a guest does not run: nothing has begun
+    // then.
     template <class T>
     T wait_for(boost::asio::awaitable<T> work) {
         std::optional<T> value;
         loop_driver me;
         enter(me);
-        boost::asio::co_spawn(get_executor(), store_into(std::move(work), value),
-                              [&](const std::exception_ptr& raised) { finish(me, raised); });
+        auto begin = [this, &me, &value, work = std::move(work)]() mutable {
+            boost::asio::co_spawn(
+                get_executor(), store_into(std::move(work), value),
+                [this, &me](const std::exception_ptr& raised) { finish(me, raised); });
+        };
+        if (me.begun)
+            boost::asio::post(get_executor(),
+                              [begun = me.begun, begin = std::move(begin)]() mutable {
+                                  if (!begun->exchange(true)) begin();
+                              });
+        else
+            begin();
         drive_until_done(me);
         if (me.error) std::rethrow_exception(me.error);
         return std::move(*value);
@@ -185,6 +201,8 @@ private:
         bool done = false;  // under mutex_
         bool in_body = false;
         std::exception_ptr error;
+        // Of a guest: that its host has begun the work, or that the caller has given it up before.
+        std::shared_ptr<std::atomic<bool>> begun;
         // Touched by the driver's own thread only. No deque, which would allocate for each call.
         std::vector<blocking_job> operations;
         std::condition_variable changed;
@@ -201,6 +219,7 @@ private:
     void submit(blocking_job job);
     void enter(loop_driver& me);
     void finish(loop_driver& who, std::exception_ptr error);
+    void wait_for_host(loop_driver& me, std::unique_lock<std::mutex>& lock);
     void drive_until_done(loop_driver& me);
     void run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock);
     void step_aside();
@@ -209,7 +228,7 @@ private:
     // Nobody drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
     bool is_deserted() const { return !driven_ && drivers_.size() == away_; }
 
-    const own_process process_;
+    const fork_check process_;
     // First: coroutines that die with the context still count down.
     std::atomic<int> attended_{0};
     // Before the context: what ends with that may hand over jobs, which are destroyed then. Its

@@ -54,6 +54,31 @@ TEST(Loop, RethrowsWhatTheCoroutineThrew) {
     EXPECT_THROW(where.wait_for(fails()), std::runtime_error);
 }
 
+// Goal: a blocking call that could never end is told so, also behind a call of another loop. Which
+// thread drives that one is chance: it is looked at until it is the one that drives the first.
+TEST(Loop, IsDrivenByAThreadThatDrivesAnotherMeanwhile) {
+    loop one, other;
+    std::thread::id of_one;
+    bool seen = false;
+    auto innermost = [&]() -> awaitable<bool> {
+        if (std::this_thread::get_id() != of_one) co_return false;
+        seen = true;
+        EXPECT_TRUE(one.is_driving());
+        if (!one.is_driving()) co_return false;
+        EXPECT_THROW(one.wait_for(answer()), std::logic_error);
+        co_return true;
+    };
+    auto nested = [&]() -> awaitable<bool> {
+        of_one = std::this_thread::get_id();
+        const bool was_nested = other.wait_for(innermost());
+        EXPECT_TRUE(one.is_driving());
+        co_return was_nested;
+    };
+    for (int i = 0; i < 100 && !seen; ++i) one.wait_for(nested());
+    EXPECT_TRUE(seen);
+    EXPECT_FALSE(one.is_driving());
+}
+
 // While a caller waits for a slow answer, another caller's quick one must not wait behind it.
 TEST(Loop, ServesManyBlockedCallersAtOnce) {
     loop where;

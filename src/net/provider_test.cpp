@@ -22,7 +22,7 @@ std::shared_ptr<provider<thing>> made_by(loop& where, std::function<thing()> mak
     return provider<thing>::of(std::move(make), where);
 }
 
-std::string refusal(std::function<thing()> make) {
+std::string rejection(std::function<thing()> make) {
     loop where;
     const auto from = made_by(where, std::move(make));
     const auto got = where.wait_for(ask(from, 10s));
@@ -51,10 +51,10 @@ TEST(Provider, CallsItsFunctionOnAnotherThread) {
 }
 
 TEST(Provider, SaysInOneLineWhyThereIsNothing) {
-    EXPECT_EQ(refusal([] { return thing{}; }), "place: the application gave no connection");
-    EXPECT_EQ(refusal([]() -> thing { throw std::runtime_error{"pool empty\nsee the log"}; }),
+    EXPECT_EQ(rejection([] { return thing{}; }), "place: the application gave no connection");
+    EXPECT_EQ(rejection([]() -> thing { throw std::runtime_error{"pool empty\nsee the log"}; }),
               "place: the application gave no connection: pool empty");
-    EXPECT_EQ(refusal([]() -> thing { throw 7; }),
+    EXPECT_EQ(rejection([]() -> thing { throw 7; }),
               "place: the application gave no connection: it threw");
 }
 

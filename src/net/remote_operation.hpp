@@ -207,6 +207,8 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
     if (where.is_elsewhere()) throw std::logic_error{opened_before_fork};
     const auto here = co_await boost::asio::this_coro::executor;
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    // One that the coroutine has outlived, to clean up, is none of this call's.
+    const auto outlived = cancellation.cancelled();
     if (here == boost::asio::any_io_executor{where.get_executor()} &&
         !cancellation.slot().is_connected()) {
         way.reset();
@@ -234,7 +236,8 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
                                                       void(std::exception_ptr, std::optional<T>)>(
         start, boost::asio::use_awaitable);
     // Called off when the answer was on its way already: nobody would look at it.
-    if (how == leave::at_once && cancellation.cancelled() != boost::asio::cancellation_type::none)
+    if (how == leave::at_once &&
+        (cancellation.cancelled() & ~outlived) != boost::asio::cancellation_type::none)
         throw boost::system::system_error{boost::asio::error::operation_aborted};
     co_return std::move(*value);
 }

@@ -51,10 +51,10 @@ public:
     renewed(loop& where, std::string what, fetcher fetch)
         : where_{where}, what_{std::move(what)}, fetch_{std::move(fetch)} {}
 
-    // `denied`: there is none, or it was refused. `unreachable`: who gives it did not answer.
+    // `denied`: there is none, or it was rejected. `unreachable`: who gives it did not answer.
     async<Value> get(instant until);
 
-    // The service has refused it as old: the next get() fetches it anew.
+    // The service has rejected it as old: the next get() fetches it anew.
     void forget() noexcept {
         fresh_until_ = {};
         ends_ = {};

@@ -29,8 +29,8 @@ failure bad_file(const std::string& what, const std::string& file,
     return {errc::denied, "the TLS " + what + " " + which + " cannot be used: " + error.message()};
 }
 
-// Alerts by which a peer refuses our certificate, or the want of one.
-bool refuses_certificate(int reason) {
+// Alerts by which a peer rejects our certificate, or the want of one.
+bool rejects_certificate(int reason) {
     switch (reason) {
         case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
@@ -99,7 +99,7 @@ failure explain_handshake(SSL* session, const boost::system::error_code& error) 
                                   X509_verify_cert_error_string(status)};
     if (error.category() == boost::asio::error::get_ssl_category()) {
         const auto reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
-        if (refuses_certificate(reason))
+        if (rejects_certificate(reason))
             return {errc::denied, "the server rejects our TLS certificate: " + error.message()};
         return {errc::protocol, "the server does not speak TLS here: " + error.message()};
     }

@@ -17,7 +17,7 @@ namespace pawl::net {
 // TLS 1.2 or newer. A file that cannot be read or parsed, or a key that does not fit, is `denied`.
 result<std::shared_ptr<boost::asio::ssl::context>> make_tls_context(const tls_settings& settings);
 
-// Asks the peer for `name` (SNI, unless it is an address) and refuses a certificate for another.
+// Asks the peer for `name` (SNI, unless it is an address) and rejects a certificate for another.
 void expect_peer(SSL* session, const std::string& name);
 
 // Why a handshake failed: a certificate problem on either side is `denied`, a peer that speaks

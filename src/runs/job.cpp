@@ -31,7 +31,7 @@ void check_body(const job& what) {
 }
 
 // What the journal makes of a run that is about to begin.
-std::optional<run_outcome> refused(const beginning& begun) {
+std::optional<run_outcome> rejected(const beginning& begun) {
     if (begun.outcome == begin_outcome::already_run) return run_outcome::skipped_done;
     if (begun.outcome == begin_outcome::superseded) return run_outcome::skipped_busy;
     return std::nullopt;
@@ -110,6 +110,13 @@ public:
         was_.started = false;
     }
 
+    // However it went, what never began is given back.
+    ~granted_run() {
+        if (held_ && !was_.started) held_.mark_not_started();
+    }
+    granted_run(const granted_run&) = delete;
+    granted_run& operator=(const granted_run&) = delete;
+
     lease& held() { return held_; }
 
     // Without a journal, or with one that does not answer, the run begins all the same.
@@ -125,7 +132,7 @@ public:
 
     void work(const beginning& begun) {
         stopped_ = program_.stop_requested() || journal_.stop_requested();
-        if (stopped_ || !runtime::may_start(held_, what_.lease.ttl)) return;
+        if (stopped_ || !runtime::may_start(held_, what_.lease.ttl, home_.loop().now())) return;
         const auto order = order_of(begun);
         was_.started = true;
         try {
@@ -139,30 +146,28 @@ public:
         was_.succeeded = !thrown_ && !stopped_;
     }
     // There was no thread for it.
-    void refuse_work(std::exception_ptr why) { thrown_ = std::move(why); }
+    void reject_work(std::exception_ptr why) { thrown_ = std::move(why); }
 
     // False where its end is not written down in time.
     static awaitable<bool> end(granted_run& me) {
         if (!me.written_) co_return true;
         auto ending = run_session::end(me.written_, me.judged());
         const bool written = co_await std::move(ending);
-        if (me.written_->is_stale()) me.kept_ = false;
+        me.stale_ = me.written_->is_stale();
         if (written && runs::is_one_to_prune_after(me.start_.id))
             boost::asio::co_spawn(me.home_.loop().get_executor(),
                                   runs::prune_own(me.records_, me.start_.job), net::unattended{});
         co_return written;
     }
     // What the store is to know, before the release.
-    void settle(bool written) {
-        runs::tell(held_, runs::settle(judged().status, written, kept_ || !was_.started));
-    }
+    void settle(bool written) { runs::tell(held_, runs::settle(judged().status, written)); }
     // After it.
     run_outcome outcome() const {
         if (thrown_) std::rethrow_exception(thrown_);
         if (!was_.started && stopped_) return run_outcome::skipped_busy;
-        return kept_ ? run_outcome::ran : run_outcome::lost;
+        return kept_ && !stale_ ? run_outcome::ran : run_outcome::lost;
     }
-    run_outcome refuse(run_outcome why, const beginning& begun) {
+    run_outcome reject(run_outcome why, const beginning& begun) {
         // Whoever ran it was lost before it could tell the store.
         if (is_over(begun.status)) held_.mark_done();
         return why;
@@ -179,18 +184,23 @@ private:
         run_session::settings how;
         how.where = me.records_;
         how.who.on_renewal_failures = report;
+        how.holds = runs::lease_look(me.home_.running());
         how.who.on_told = [told = me.journal_](runs::stop_cause) mutable { told.request_stop(); };
         me.written_ = run_session::make(me.home_.loop(), std::move(how));
     }
 
     // A copy of what the body was given may outlive the run, and all of pawl.
     static bool save(runtime::link& way, const std::weak_ptr<run_session>& session,
-                     std::string_view text) {
+                     std::stop_source told, std::string_view text) {
         if (way.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
         const runtime::link::visit on{way};
         const auto written = on ? session.lock() : nullptr;
         if (!written) return false;
-        return on.loop().wait_for(run_session::checkpoint(written, std::string{text})).value();
+        const bool saved =
+            on.loop().wait_for(run_session::checkpoint(written, std::string{text})).value();
+        // Who returns for that has not done all.
+        if (!saved) told.request_stop();
+        return saved;
     }
 
     // What the body is told of itself.
@@ -201,9 +211,9 @@ private:
         order.attempt = begun.attempt;
         order.last_checkpoint = begun.checkpoint;
         if (written_)
-            order.save_checkpoint = [way = home_.home(),
-                                     session = std::weak_ptr{written_}](std::string_view text) {
-                return save(*way, session, text);
+            order.save_checkpoint = [way = home_.home(), session = std::weak_ptr{written_},
+                                     told = journal_](std::string_view text) {
+                return save(*way, session, told, text);
             };
         return order;
     }
@@ -240,7 +250,8 @@ private:
     runs::work_result was_;
     std::exception_ptr thrown_;
     bool stopped_ = false;
-    bool kept_ = false;  // the lease was trusted until then
+    bool kept_ = false;   // the lease was trusted until then
+    bool stale_ = false;  // its row is somebody else's, or over
 };
 
 // On the loop; the body has a thread of its own.
@@ -273,8 +284,8 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
         auto starting = granted_run::begin(now);
         begun = co_await std::move(starting);
     }
-    if (const auto why = refused(begun)) {
-        const auto outcome = now.refuse(*why, begun);
+    if (const auto why = rejected(begun)) {
+        const auto outcome = now.reject(*why, begun);
         auto releasing = now.held().async_release();
         co_await std::move(releasing);
         co_return outcome;
@@ -284,7 +295,7 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
         auto working = runtime::on_thread(std::move(work), abandoned);
         co_await std::move(working);
     } catch (const std::system_error&) {
-        now.refuse_work(std::current_exception());
+        now.reject_work(std::current_exception());
     }
     bool written = true;
     if (home.keeps_records()) {
@@ -333,8 +344,8 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
     granted_run now{*on, what, std::move(std::get<lease>(tried)), told.token()};
     auto begun = now.unwritten();
     if (on->keeps_records()) begun = on->loop().wait_for(granted_run::begin(now));
-    if (const auto why = refused(begun)) {
-        const auto outcome = now.refuse(*why, begun);
+    if (const auto why = rejected(begun)) {
+        const auto outcome = now.reject(*why, begun);
         now.held().release();
         return outcome;
     }

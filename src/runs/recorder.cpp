@@ -73,6 +73,12 @@ awaitable<void> run_recorder::wait_until_idle(millis timeout) {
     }
 }
 
+bool run_recorder::is_beginning() const noexcept { return start_ || restores_checkpoint(); }
+
+bool run_recorder::restores_checkpoint() const noexcept {
+    return !queue_.empty() && queue_.front().kind == what::saved_checkpoint;
+}
+
 void run_recorder::tell_waiters() {
     for (auto* one : waiters_) one->cancel();
 }
@@ -127,6 +133,20 @@ void run_recorder::make_room() {
     }
 }
 
+void run_recorder::on_stale_beat() {
+    if (closed_ || start_) return;
+    if (!begin_again()) return become_stale();
+    start_pump();
+    pause_.cancel();
+}
+
+bool run_recorder::begin_again() {
+    asked_again_ = true;
+    if (!told_ || !listener_.holds || !listener_.holds(told_->key, told_->token)) return false;
+    start_ = told_;
+    return true;
+}
+
 void run_recorder::become_stale() {
     if (closed_) return;
     stale_ = true;
@@ -135,13 +155,14 @@ void run_recorder::become_stale() {
 }
 
 // What the journal will never take must not stand in the way of what it would.
-void run_recorder::let_go_of_refused(const failure& why) {
+void run_recorder::let_go_of_rejected(const failure& why) {
     if (listener_.on_renewal_failures) listener_.on_renewal_failures(&why);
     switch (sent_) {
         case sending::beginning:
             return forget();
         case sending::output:
             return let_go_of_output(gathered_.size());
+        case sending::saved_checkpoint:
         case sending::front_of_queue:
             if (!queue_.empty()) queue_.pop_front();
     }
@@ -169,7 +190,7 @@ awaitable<void> run_recorder::pump(self_ptr self) {
         me.tell_waiters();
         if (written.has_error()) {
             if (written.error().code == errc::rejected) {
-                me.let_go_of_refused(written.error());
+                me.let_go_of_rejected(written.error());
                 continue;
             }
             if (!me.survive(written.error())) break;
@@ -183,7 +204,13 @@ awaitable<void> run_recorder::pump(self_ptr self) {
             me.failures_ = 0;
             if (me.listener_.on_renewal_failures) me.listener_.on_renewal_failures(nullptr);
         }
-        if (!*written) me.become_stale();
+        if (!*written) {
+            // Or a heartbeat has asked meanwhile, and how the beginning is answered says it.
+            const bool is_asked = me.start_ && me.sent_ != sending::beginning;
+            if (!is_asked && (me.asked_again_ || !me.begin_again())) me.become_stale();
+        } else if (me.sent_ == sending::output || me.sent_ == sending::front_of_queue) {
+            me.asked_again_ = false;
+        }
         // Nothing but output, and not much of it: more may come.
         const bool little = !me.start_ && me.queue_.empty() && !me.gathered_.empty() &&
                             me.gathered_.size() < output_chunk_bytes_max / 4;
@@ -210,11 +237,26 @@ async<bool> run_recorder::write_next(self_ptr self) {
         co_return co_await std::move(flushing);
     }
     me.sent_ = sending::front_of_queue;
+    auto writing = write_front(self);
+    co_return co_await std::move(writing);
+}
+
+async<bool> run_recorder::write_front(self_ptr self) {
+    auto& me = *self;
     // A copy: it stays at the front until it has been written.
     auto next = me.queue_.front();
     auto who = me.mark_;
     result<bool> written = false;
-    if (next.kind == what::note) {
+    if (next.kind == what::saved_checkpoint) {
+        me.sent_ = sending::saved_checkpoint;
+        const auto text = me.saved_;
+        auto saving = me.journal_->checkpoint(who, text);
+        written = co_await std::move(saving);
+        // A newer run may have saved one; whether the row is this run's the next write tells.
+        if (written.has_value()) written = true;
+        // Another was saved meanwhile, and this one may have come behind it.
+        if (me.saved_ != text) co_return written;
+    } else if (next.kind == what::note) {
         auto noting = me.journal_->note(who, next.word, next.text);
         written = co_await std::move(noting);
     } else if (next.kind == what::next_attempt) {
@@ -225,7 +267,8 @@ async<bool> run_recorder::write_next(self_ptr self) {
         written = co_await std::move(ending);
         me.finished_ = written.has_value() && *written;
     }
-    if (written.has_value() && !me.queue_.empty()) me.queue_.pop_front();
+    // What was not taken is written once its row is there again, or never.
+    if (written.has_value() && *written && !me.queue_.empty()) me.queue_.pop_front();
     co_return written;
 }
 
@@ -239,13 +282,27 @@ async<bool> run_recorder::write_begin(self_ptr self) {
         if (answer.error().code == errc::unreachable) me.may_have_begun_ = sent_before;
         co_return answer.error();
     }
-    me.start_.reset();
     me.beginning_ = *answer;
     me.mark_.id = answer->id;
     // Behind what the attempts before this one have written.
-    me.written_ += answer->output_size;
+    const bool is_anew = me.told_.has_value();
+    if (!is_anew) {
+        me.written_ += answer->output_size;
+        me.saved_ = answer->checkpoint;
+    }
     me.begun_ =
         answer->outcome == begin_outcome::begun || answer->outcome == begin_outcome::resumed;
+    if (me.begun_ && me.start_) {
+        me.told_ = std::move(me.start_);
+        me.told_->id = answer->id;
+        me.told_->answers_trigger = false;   // nothing asks for it any more
+        me.told_->past = inheritance::none;  // what it was given is saved here
+        // A row that was lost and is there anew: who resumes it goes on from where this run is.
+        if (is_anew && answer->checkpoint.empty() && !me.saved_.empty() &&
+            !me.restores_checkpoint())
+            me.queue_.emplace_front(writing{what::saved_checkpoint, {}, {}, {}});
+    }
+    me.start_.reset();
     co_return me.begun_;
 }
 
@@ -257,7 +314,7 @@ async<bool> run_recorder::write_output(self_ptr self) {
     const auto offset = me.written_;
     auto appending = me.journal_->append_output(who, offset, std::move(bytes), me.output_limit_);
     auto answer = co_await std::move(appending);
-    if (answer.has_error()) co_return answer.error();
+    if (answer.has_error() || !*answer) co_return answer;
     // Something at the front may have been let go of meanwhile, to make room.
     const auto done = offset + size;
     if (done > me.written_) {
@@ -347,15 +404,32 @@ awaitable<bool> run_recorder::finish_unstarted(self_ptr self, run_end how, milli
 async<bool> run_recorder::checkpoint(self_ptr self, std::string text) {
     auto& me = *self;
     if (!me.journal_) co_return failure{errc::unsupported, "this run has no journal"};
-    if (me.start_) {
-        auto waiting = me.wait_until_idle(record_retry_longest);
-        co_await std::move(waiting);
+    for (bool asked_again = false;; asked_again = true) {
+        const auto end = me.pause_.now() + record_retry_longest;
+        while (me.is_beginning() && !me.closed_ && me.pause_.now() < end) {
+            auto waiting = me.wait_for_news(end);
+            co_await std::move(waiting);
+        }
+        if (me.stale_) co_return false;
+        if (!me.begun_ || me.is_beginning())
+            co_return failure{errc::unreachable, "the run's beginning is not written yet"};
+        auto who = me.mark_;
+        auto saving = me.journal_->checkpoint(std::move(who), text);
+        auto saved = co_await std::move(saving);
+        if (saved.has_error()) co_return saved.error();
+        if (*saved) {
+            me.saved_ = text;
+            me.asked_again_ = false;
+        }
+        if (*saved || me.closed_) co_return *saved;
+        // How its beginning was answered meanwhile says that the row is this run's.
+        if (asked_again) {
+            me.asked_again_ = false;
+            co_return failure{errc::rejected, "a newer run of this job has saved a checkpoint"};
+        }
+        // Its row may be gone.
+        me.on_stale_beat();
     }
-    if (me.stale_) co_return false;
-    if (!me.begun_) co_return failure{errc::unreachable, "the run's beginning is not written yet"};
-    auto who = me.mark_;
-    auto saving = me.journal_->checkpoint(std::move(who), std::move(text));
-    co_return co_await std::move(saving);
 }
 
 }  // namespace pawl::runs

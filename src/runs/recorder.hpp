@@ -1,8 +1,9 @@
 // Writes down one run while it goes on, in order, however slow or absent the journal is.
 //
 // A journal keeps no lock, so a run does not stop because its journal does: what cannot be written
-// now is kept, within bounds, and written later. Output is gathered, so that a command that writes
-// a gigabyte costs a few writes a second.
+// now is kept, within bounds, and written later. The same holds for a row that the journal has
+// lost, as where it was restored from a backup: the run is told to it anew. Output is gathered, so
+// that a command that writes a gigabyte costs a few writes a second.
 #pragma once
 
 #include "net/timer.hpp"
@@ -49,8 +50,11 @@ public:
     struct listener {
         // The journal failed, or works again (nothing).
         std::function<void(const failure*)> on_renewal_failures{};
-        // Known late: this run is somebody else's, or over. What it writes is refused.
+        // Known late: this run is somebody else's, or over. What it writes is rejected.
         std::function<void()> on_stale{};
+        // Whether this process holds the key under the token. Then a row that is gone was lost by
+        // the journal; else others may have ended the run, and pruned it. Nothing: it does not.
+        std::function<bool(const std::string& key, fence_token under)> holds{};
     };
     // Without a journal nothing is written, and everything succeeds. Of output that there is no
     // room for, the run that keeps most loses its oldest.
@@ -77,8 +81,14 @@ public:
     // there or will ever be: then its occurrence may be given back.
     static boost::asio::awaitable<bool> finish_unstarted(self_ptr self, run_end how,
                                                          millis timeout);
-    // Answers as journal::checkpoint does, behind all that was to be written before.
+    // Answers as journal::checkpoint does, behind the beginning. False: the row is not this run's.
+    // `rejected`: it is, and a newer run of the job has saved one.
     static async<bool> checkpoint(self_ptr self, std::string text);
+    // A heartbeat was answered as if this run were somebody else's. It is, or the journal has lost
+    // its row: how its beginning is answered, once more, says which.
+    void on_stale_beat();
+    // One was answered as this run's.
+    void on_beat() noexcept { asked_again_ = false; }
     // Gives the journal up: nothing more is written, and no caller waits any longer.
     void forget();
     // The run does not take place: nothing more is written, and what the journal may have been told
@@ -91,7 +101,7 @@ public:
     bool has_begun() const noexcept { return begun_; }
 
 private:
-    enum class what { note, next_attempt, finish };
+    enum class what { saved_checkpoint, note, next_attempt, finish };
     struct writing {
         what kind = what::note;
         std::string word;
@@ -99,7 +109,7 @@ private:
         run_end how;
     };
 
-    enum class sending { beginning, output, front_of_queue };
+    enum class sending { beginning, saved_checkpoint, output, front_of_queue };
 
     void enqueue(writing one);
     // As if it had been written.
@@ -110,13 +120,18 @@ private:
     static async<bool> write_next(self_ptr self);
     static async<bool> write_begin(self_ptr self);
     static async<bool> write_output(self_ptr self);
+    static async<bool> write_front(self_ptr self);
+    bool is_beginning() const noexcept;
+    bool restores_checkpoint() const noexcept;
     bool has_work() const noexcept;
     boost::asio::awaitable<void> wait_for_news(instant end);
     boost::asio::awaitable<void> wait_until_idle(millis timeout);
     void tell_waiters();
     // True when the pump should go on.
     bool survive(const failure& why);
-    void let_go_of_refused(const failure& why);
+    void let_go_of_rejected(const failure& why);
+    // False where the row is not this run's to write any more.
+    bool begin_again();
     void become_stale();
 
     // Constant after construction
@@ -126,13 +141,16 @@ private:
     listener listener_;
     std::shared_ptr<output_room> room_;
     // State
-    std::optional<run_start> start_;
+    std::optional<run_start> start_;  // to be told
+    std::optional<run_start> told_;   // what the journal has taken
     std::optional<beginning> beginning_;
     run_mark mark_;
+    std::string saved_;  // the last checkpoint, for a row that is told anew
     bool begun_ = false;
     bool may_have_begun_ = false;  // what was sent of its beginning may take effect
+    bool asked_again_ = false;     // since anything else was written
     bool stale_ = false;
-    bool closed_ = false;  // stale, refused or forgotten: nothing more is written
+    bool closed_ = false;  // stale, rejected or forgotten: nothing more is written
     bool pumping_ = false;
     bool finished_ = false;  // its end has been written
     // What is on its way, or was last: more may have come to be written since it left.

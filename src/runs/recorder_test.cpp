@@ -9,10 +9,13 @@
 
 #include <atomic>
 #include <ctime>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace pawl::runs {
@@ -39,10 +42,14 @@ struct recorder_world {
         memory::make_memory_journal(loop, fresh_name(), store_settings{});
 
     std::shared_ptr<output_room> room = std::make_shared<output_room>();
+    // On the loop only.
+    bool holds_lease = true;
+    run_recorder::listener hearing{
+        .holds = [this](const std::string&, fence_token) { return holds_lease; }};
 
     std::shared_ptr<run_recorder> recorder(std::uint64_t output_limit = 1 << 20) {
-        return std::make_shared<run_recorder>(loop.get_executor(), records, output_limit,
-                                              run_recorder::listener{}, room);
+        return std::make_shared<run_recorder>(loop.get_executor(), records, output_limit, hearing,
+                                              room);
     }
     static run_start start_of(std::uint64_t token) {
         run_start start{"run-" + std::to_string(token), "report", "job/report"};
@@ -53,12 +60,36 @@ struct recorder_world {
         return start;
     }
     beginning begin(const std::shared_ptr<run_recorder>& who, std::uint64_t token) {
-        return loop.wait_for(run_recorder::begin(who, start_of(token), 60s)).value();
+        return begin(who, start_of(token));
+    }
+    beginning begin(const std::shared_ptr<run_recorder>& who, run_start start) {
+        return loop.wait_for(run_recorder::begin(who, std::move(start), 60s)).value();
+    }
+    // One whose beginning is written down so.
+    std::shared_ptr<run_recorder> runner(std::uint64_t token,
+                                         begin_outcome how = begin_outcome::begun) {
+        auto who = recorder();
+        EXPECT_EQ(begin(who, token).outcome, how);
+        return who;
+    }
+    bool save(const std::shared_ptr<run_recorder>& who, const std::string& text) {
+        return loop.wait_for(run_recorder::checkpoint(who, text)).value();
     }
     bool finish(const std::shared_ptr<run_recorder>& who, run_status status) {
         run_end how;
         how.status = status;
         return loop.wait_for(run_recorder::finish(who, how, 60s));
+    }
+    std::optional<run_record> row(const std::string& id) {
+        return loop.wait_for(records->find_run(id)).value();
+    }
+    // As where the journal was restored from a backup that is older than the run.
+    void lose_row(const run_mark& which) {
+        run_end ended;
+        ended.status = run_status::lost;
+        ASSERT_TRUE(loop.wait_for(records->finish(which, ended)).value());
+        ASSERT_EQ(loop.wait_for(records->prune("report", 0, 0ms, 64)).value(), 1u);
+        ASSERT_FALSE(row(which.id));
     }
     // The recorder is used on the loop only.
     template <class Do>
@@ -70,14 +101,19 @@ struct recorder_world {
         });
         done.get_future().wait();
     }
+    // Returns when the heartbeat that meets the loss has brought it back.
+    void lose_row_before_a_beat(const std::shared_ptr<run_recorder>& who) {
+        lose_row(who->mark());
+        on_loop([&] { who->on_stale_beat(); });
+        while (!row(who->mark().id)) std::this_thread::yield();
+    }
 };
 
 // Goal: nothing that a run has written is lost when another runner goes on with it. Method: two
 // attempts, the second with the shorter words, which lie within what is known already.
 TEST(RunRecorder, WhatAFurtherAttemptWritesComesBehindWhatWasWritten) {
     recorder_world one;
-    const auto first = one.recorder();
-    ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
+    const auto first = one.runner(1);
     one.on_loop([&] { first->output("the first attempt; "); });
     ASSERT_TRUE(one.finish(first, run_status::abandoned));
     const auto second = one.recorder();
@@ -90,12 +126,11 @@ TEST(RunRecorder, WhatAFurtherAttemptWritesComesBehindWhatWasWritten) {
     EXPECT_EQ(part->bytes, "the first attempt; the second");
 }
 
-// Goal: one write that is refused for good does not keep the end of a run from being written.
+// Goal: one write that is rejected for good does not keep the end of a run from being written.
 // Method: more attempts than a journal keeps.
 TEST(RunRecorder, WhatIsRejectedDoesNotStandInTheWayOfTheEnd) {
     recorder_world one;
-    const auto who = one.recorder();
-    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    const auto who = one.runner(1);
     one.on_loop([&] {
         for (int i = 1; i <= attempts_max; ++i) {
             run_end last;
@@ -143,9 +178,8 @@ TEST(RunRecorder, ARejectedChunkTakesNoNoteWithIt) {
     recorder_world one;
     const auto faults = std::make_shared<testing_faults::journal_plan>();
     one.records = testing_faults::make_faulty_journal(one.records, faults);
-    const auto who = one.recorder();
-    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
-    faults->refuse_output_after = 300ms;
+    const auto who = one.runner(1);
+    faults->reject_output_after = 300ms;
     const auto before = faults->operations.load();
     one.on_loop([&] { who->output("rejected"); });
     while (faults->operations == before) std::this_thread::yield();
@@ -166,7 +200,7 @@ TEST(RunRecorder, ARunThatDoesNotTakePlaceEndsSo) {
     recorder_world one;
     const auto late = std::make_shared<testing_faults::journal_plan>();
     one.records = testing_faults::make_faulty_journal(one.records, late);
-    late->begin_delay = 300ms;
+    late->begin_delay = 2s;
     const auto who = one.recorder();
     EXPECT_FALSE(one.loop.wait_for(run_recorder::begin(who, recorder_world::start_of(1), 50ms)));
     run_end how;
@@ -277,13 +311,215 @@ TEST(RunRecorder, WhoKeepsMostMakesRoomForTheOthers) {
 // Told as written is only what has been.
 TEST(RunRecorder, AnEndThatIsRejectedAsStaleIsNotToldAsWritten) {
     recorder_world one;
-    const auto first = one.recorder();
-    ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
-    const auto second = one.recorder();
-    ASSERT_EQ(one.begin(second, 2).outcome, begin_outcome::resumed);
+    const auto first = one.runner(1);
+    const auto second = one.runner(2, begin_outcome::resumed);
     EXPECT_FALSE(one.finish(first, run_status::completed));
     EXPECT_TRUE(first->is_stale());
     EXPECT_TRUE(one.finish(second, run_status::completed));
+}
+
+// Goal: a journal that has lost the row of a run is told of it anew, and no run is stopped for it.
+// Method: the row goes, and a note, output, a heartbeat or the end comes first behind it.
+TEST(RunRecorder, ARowThatTheJournalHasLostIsWrittenAnew) {
+    const std::vector<std::function<void(run_recorder&)>> writings{
+        [](run_recorder& who) { who.note("kept", "after the loss"); },
+        [](run_recorder& who) { who.output("after the loss"); },
+        [](run_recorder& who) { who.on_stale_beat(); }, [](run_recorder&) {}};
+    for (const auto& write : writings) {
+        recorder_world one;
+        const auto who = one.runner(1);
+        one.on_loop([&] { who->output("before it; "); });
+        one.lose_row({"run-1", fence_token{1}});
+        one.on_loop([&] { write(*who); });
+        EXPECT_TRUE(one.finish(who, run_status::completed));
+        EXPECT_FALSE(who->is_stale());
+        const auto run = one.row("run-1");
+        ASSERT_TRUE(run);
+        EXPECT_EQ(run->status, run_status::completed);
+        EXPECT_EQ(run->token, fence_token{1});
+    }
+}
+
+// Goal: a heartbeat alone brings the row back, so that others see the run. Method: nothing is
+// written behind it.
+TEST(RunRecorder, AHeartbeatBringsALostRowBack) {
+    recorder_world one;
+    const auto who = one.runner(1);
+    one.lose_row_before_a_beat(who);
+    EXPECT_EQ(one.row("run-1")->status, run_status::started);
+    EXPECT_FALSE(who->is_stale());
+    EXPECT_TRUE(one.finish(who, run_status::completed));
+}
+
+// Goal: an older copy of the journal makes no run somebody else's. Method: of a run's two attempts
+// it knows the first alone.
+TEST(RunRecorder, ARowOfAnEarlierAttemptIsResumed) {
+    recorder_world one;
+    const auto first = one.runner(1);
+    ASSERT_TRUE(one.finish(first, run_status::abandoned));
+    const auto second = one.runner(2, begin_outcome::resumed);
+    one.lose_row({"run-1", fence_token{2}});
+    const auto copy = one.runner(1);
+    ASSERT_TRUE(one.finish(copy, run_status::abandoned));
+    EXPECT_TRUE(one.finish(second, run_status::completed));
+    const auto run = one.row("run-1");
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->status, run_status::completed);
+    EXPECT_EQ(run->token, fence_token{2});
+    EXPECT_EQ(run->attempt, 2);
+}
+
+// Goal: a run whose lease is over writes no row anew, which others have ended and pruned. Method:
+// its end, a heartbeat and a checkpoint come behind that.
+TEST(RunRecorder, ARowThatOthersEndedAndPrunedIsNotWrittenAnew) {
+    const std::vector<std::function<void(run_recorder&)>> writings{
+        [](run_recorder& who) { who.note("kept", "late"); },
+        [](run_recorder& who) { who.on_stale_beat(); }, [](run_recorder&) {}};
+    for (const auto& write : writings) {
+        recorder_world one;
+        const auto late = one.runner(1);
+        const auto next = one.runner(2, begin_outcome::resumed);
+        ASSERT_TRUE(one.finish(next, run_status::completed));
+        ASSERT_EQ(one.loop.wait_for(one.records->prune("report", 0, 0ms, 64)).value(), 1u);
+        one.on_loop([&] {
+            one.holds_lease = false;
+            write(*late);
+        });
+        EXPECT_FALSE(one.finish(late, run_status::abandoned));
+        EXPECT_TRUE(late->is_stale());
+        EXPECT_FALSE(one.loop.wait_for(run_recorder::checkpoint(late, "page 3")).value());
+        EXPECT_FALSE(one.row("run-1"));
+    }
+}
+
+// Goal: a heartbeat and a write that meet the same loss are one. Method: the heartbeat is answered
+// while the write is under way.
+TEST(RunRecorder, ALossThatIsMetTwiceAtOnceStopsNothing) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    const auto who = one.recorder();
+    bool was_asked = false;
+    faults->on_output = [&] {
+        if (!std::exchange(was_asked, true)) who->on_stale_beat();
+    };
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    one.lose_row({"run-1", fence_token{1}});
+    one.on_loop([&] { who->output("after the loss"); });
+    EXPECT_TRUE(one.finish(who, run_status::completed));
+    EXPECT_FALSE(who->is_stale());
+    EXPECT_EQ(one.row("run-1")->status, run_status::completed);
+    faults->on_output = nullptr;
+}
+
+// Goal: a body is not told that it was replaced, because the journal has lost its row.
+TEST(RunRecorder, ACheckpointOfALostRowIsSaved) {
+    recorder_world one;
+    const auto who = one.runner(1);
+    one.lose_row({"run-1", fence_token{1}});
+    EXPECT_TRUE(one.loop.wait_for(run_recorder::checkpoint(who, "page 3")).value());
+    EXPECT_EQ(one.row("run-1")->checkpoint, "page 3");
+    EXPECT_TRUE(one.finish(who, run_status::completed));
+}
+
+// Goal: who resumes a run whose row was lost goes on from where that was. Method: the checkpoint is
+// its own, or that of the attempt before it; an older one of the job is there, which it began with;
+// and what comes behind the loss is output alone.
+TEST(RunRecorder, ARowThatIsToldAnewHasTheCheckpointOfTheLostOne) {
+    for (const bool is_inherited : {false, true}) {
+        recorder_world one;
+        auto who = one.recorder();
+        ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+        ASSERT_TRUE(one.save(who, "older"));
+        one.lose_row({"run-1", fence_token{1}});
+        who = one.recorder();
+        std::uint64_t token = 2;
+        auto start = one.start_of(token);
+        start.past = inheritance::last_saved;
+        ASSERT_EQ(one.begin(who, start).checkpoint, "older");
+        ASSERT_TRUE(one.save(who, "page 3"));
+        if (is_inherited) {
+            ASSERT_TRUE(one.finish(who, run_status::abandoned));
+            who = one.recorder();
+            ASSERT_EQ(one.begin(who, ++token).checkpoint, "page 3");
+        }
+        one.lose_row({start.id, fence_token{token}});
+        one.on_loop([&] { who->output("after the loss"); });
+        ASSERT_TRUE(one.finish(who, run_status::abandoned));
+        EXPECT_EQ(one.row(start.id)->checkpoint, "page 3");
+        const auto next = one.recorder();
+        EXPECT_EQ(one.begin(next, ++token).checkpoint, "page 3");
+        ASSERT_TRUE(one.finish(next, run_status::completed));
+    }
+}
+
+// Goal: a loss that was mended counts for no later one. Method: the row is lost twice; in between a
+// heartbeat is answered, or a checkpoint is saved; what meets the second loss is a write.
+TEST(RunRecorder, ARowThatIsLostTwiceIsToldTwice) {
+    for (const bool beats : {false, true}) {
+        recorder_world one;
+        const auto who = one.runner(1);
+        one.lose_row_before_a_beat(who);
+        if (beats)
+            one.on_loop([&] { who->on_beat(); });
+        else
+            ASSERT_TRUE(one.save(who, "page 3"));
+        one.lose_row({"run-1", fence_token{1}});
+        one.on_loop([&] { who->output("after the loss"); });
+        EXPECT_TRUE(one.finish(who, run_status::completed));
+        EXPECT_FALSE(who->is_stale());
+    }
+}
+
+// Goal: a run is not taken for another's because a newer run of its job has saved a checkpoint.
+// Method: one without a lease saves for itself alone; one under an older token is told why not.
+TEST(RunRecorder, ACheckpointOfANewerRunEndsNoOther) {
+    for (const std::uint64_t token : {std::uint64_t{0}, std::uint64_t{5}}) {
+        recorder_world one;
+        const auto newer = one.runner(7);
+        ASSERT_TRUE(one.save(newer, "newer"));
+        ASSERT_TRUE(one.finish(newer, run_status::completed));
+        const auto who = one.recorder();
+        auto start = one.start_of(token);
+        start.occurrence = occurrence{2};
+        ASSERT_EQ(one.begin(who, start).outcome, begin_outcome::begun);
+        const auto saved = one.loop.wait_for(run_recorder::checkpoint(who, "mine"));
+        if (token == 0) {
+            EXPECT_TRUE(saved.value());
+        } else {
+            ASSERT_TRUE(saved.has_error());
+            EXPECT_EQ(saved.error().code, errc::rejected);
+            EXPECT_EQ(saved.error().detail, "a newer run of this job has saved a checkpoint");
+        }
+        EXPECT_FALSE(who->is_stale());
+        EXPECT_TRUE(one.finish(who, run_status::completed));
+        EXPECT_EQ(one.row(start.id)->checkpoint, token == 0 ? "mine" : "");
+    }
+}
+
+// Goal: what is another runner's by now is known from a heartbeat alone. Method: a second runner
+// has resumed it, or has ended it.
+TEST(RunRecorder, AStaleBeatOfARunThatIsAnothersIsToldOnce) {
+    for (const bool is_over : {false, true}) {
+        recorder_world one;
+        std::atomic<int> told{0};
+        run_recorder::listener hearing;
+        hearing.on_stale = [&] { ++told; };
+        const auto first = std::make_shared<run_recorder>(one.loop.get_executor(), one.records,
+                                                          1'000, hearing, one.room);
+        ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
+        const auto second = one.runner(2, begin_outcome::resumed);
+        if (is_over) {
+            ASSERT_TRUE(one.finish(second, run_status::completed));
+        }
+        one.on_loop([&] { first->on_stale_beat(); });
+        while (told == 0) std::this_thread::yield();
+        one.on_loop([&] { first->on_stale_beat(); });
+        EXPECT_FALSE(one.finish(first, run_status::completed));
+        EXPECT_TRUE(first->is_stale());
+        EXPECT_EQ(told, 1);
+        EXPECT_EQ(one.row("run-1")->token, fence_token{2});
+    }
 }
 
 }  // namespace

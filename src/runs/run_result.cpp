@@ -7,6 +7,8 @@ namespace pawl::runs {
 namespace {
 
 constexpr std::string_view before_it_began = " before its work began";
+// Without a lease only the journal says so, perhaps late.
+constexpr std::string_view elsewhere = "another node has run it";
 
 run_end ended(run_status how, std::string reason) {
     run_end made;
@@ -21,6 +23,8 @@ run_end judge_unstarted(const work_result& what, const run_context& under) {
     auto reason = what.reason;
     if (under.cause == stop_cause::shutdown)
         reason = std::string{under.shutdown} + std::string{before_it_began};
+    else if (under.cause && !under.has_lease)
+        reason = elsewhere;
     else if (under.cause || reason.empty())
         reason = "its lease ended" + std::string{before_it_began};
     return ended(under.is_at_least_once ? run_status::abandoned : run_status::skipped,
@@ -30,6 +34,7 @@ run_end judge_unstarted(const work_result& what, const run_context& under) {
 run_end judge_lost(const work_result& what, const run_context& under) {
     auto reason =
         "its lease was lost (" + std::string{under.loss ? name_of(*under.loss) : "ending"} + ")";
+    if (!under.has_lease) reason = elsewhere;
     if (!what.reason.empty()) reason += "; " + what.reason;
     return ended(under.is_at_least_once ? run_status::abandoned : run_status::lost,
                  std::move(reason));
@@ -67,10 +72,10 @@ run_end judge(const work_result& what, const run_context& under) {
     return how;
 }
 
-settlement settle(run_status how, bool written, bool ours) {
+settlement settle(run_status how, bool written) {
     if (how == run_status::skipped) return written ? settlement::not_started : settlement::open;
     const bool over = is_over(how) && how != run_status::lost;
-    return over && ours ? settlement::done : settlement::open;
+    return over ? settlement::done : settlement::open;
 }
 
 void tell(lease& held, settlement what) {

@@ -43,6 +43,7 @@ enum class failing {
 struct run_context {
     bool is_at_least_once = false;  // and an occurrence, not a run that somebody asked for
     bool has_worked = false;        // an attempt before this one has begun its work
+    bool has_lease = true;
     bool trusted = true;  // the lease was when the work had ended; where there is none too
     std::optional<loss_reason> loss;  // as the lease tells it
     std::optional<stop_cause> cause;  // what the work was told, if it was told to stop
@@ -59,9 +60,9 @@ enum class settlement {
 };
 
 // `written`: the journal has its end. A skipped row that is written later would end the run of
-// whoever claims the occurrence next, so that it is given back only then. `ours`: the run is nobody
-// else's by now.
-settlement settle(run_status how, bool written, bool ours = true);
+// whoever claims the occurrence next, so that it is given back only then. What others have made of
+// the row says nothing of work that ended under its lease: the store goes by its token.
+settlement settle(run_status how, bool written);
 // For the release of the lease.
 void tell(lease& held, settlement what);
 

@@ -44,6 +44,10 @@ run_context untrusted() {
     under.loss = loss_reason::taken;
     return under;
 }
+run_context without_lease(run_context under) {
+    under.has_lease = false;
+    return under;
+}
 run_context after_an_attempt(run_context under) {
     under.has_worked = true;
     return under;
@@ -82,6 +86,10 @@ const std::vector<row>& table() {
          "its lease was lost (taken); exit 3"},
         {"its lease was ending", broken(), told(stop_cause::lost), lost, abandoned,
          "its lease was lost (ending); exit 3"},
+        {"it had no lease, and another has it", broken(), without_lease(told(stop_cause::lost)),
+         lost, abandoned, "another node has run it; exit 3"},
+        {"it had none, and had not begun", never_began(), without_lease(told(stop_cause::lost)),
+         skipped, abandoned, "another node has run it"},
         {"its guard keeps the deadline first", ended_by(work_ending::deadline), calm(), lost,
          abandoned, "its lease was lost (ending); exit 3"},
         {"its guard was killed", ended_by(work_ending::guard_lost), calm(), failed, abandoned,
@@ -148,7 +156,6 @@ TEST(RunResult, OnlyWhatIsOverIsDone) {
         EXPECT_EQ(settle(how, true), settlement::open) << name_of(how);
     // Whether or not the journal has it: the store is another.
     EXPECT_EQ(settle(completed, false), settlement::done);
-    EXPECT_EQ(settle(completed, true, false), settlement::open);
 }
 
 TEST(RunResult, WhatNeverBeganIsGivenBackOnceItsRowSaysSo) {

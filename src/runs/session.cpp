@@ -2,6 +2,8 @@
 
 #include "net/attachment.hpp"
 #include "net/unattended.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/lease_state.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -27,10 +29,12 @@ run_session::run_session(net::loop& loop, settings how)
 run_session::self_ptr run_session::make(net::loop& loop, settings how) {
     const auto limit = how.output_limit;
     auto room = std::move(how.room);
+    auto holds = std::move(how.holds);
     self_ptr made{new run_session{loop, std::move(how)},
                   net::deleted_on_loop{net::attach(loop.get_executor())}};
     run_recorder::listener hearing;
     hearing.on_renewal_failures = made->listener_.on_renewal_failures;
+    hearing.holds = std::move(holds);
     hearing.on_stale = [weak = made->weak_from_this()] {
         if (const auto who = weak.lock()) who->tell(stop_cause::lost);
     };
@@ -98,13 +102,25 @@ awaitable<void> run_session::live(self_ptr self) {
 
 void run_session::heed(beat answer) {
     // What has ended is answered for as if it were somebody else's.
+    if (answer == beat::alive) recorder_->on_beat();
     if (over_ || answer == beat::alive) return;
-    tell(answer == beat::cancel_requested ? stop_cause::cancelled : stop_cause::lost);
+    if (answer == beat::cancel_requested) return tell(stop_cause::cancelled);
+    if (recorder_->is_stale()) return tell(stop_cause::lost);
+    recorder_->on_stale_beat();
 }
 
 void run_session::tell(stop_cause why) {
     if (why == stop_cause::cancelled) cancelled_ = true;
     if (listener_.on_told) listener_.on_told(why);
+}
+
+std::function<bool(const std::string& key, fence_token under)> lease_look(
+    const std::shared_ptr<runtime::engine>& engine) {
+    return [engine = std::weak_ptr{engine}](const std::string& key, fence_token under) {
+        const auto here = engine.lock();
+        const auto held = here ? here->held(key) : nullptr;
+        return held && held->token == under && held->valid(held->now());
+    };
 }
 
 bool is_one_to_prune_after(std::string_view id) noexcept { return id.starts_with('0'); }

@@ -22,6 +22,10 @@
 #include <string>
 #include <string_view>
 
+namespace pawl::runtime {
+class engine;
+}
+
 namespace pawl::runs {
 
 // How long the beginning and the end of a run wait for the journal.
@@ -47,6 +51,9 @@ public:
         listener who{};
         std::uint64_t output_limit = 0;
         std::shared_ptr<output_room> room = std::make_shared<output_room>();
+        // Whether this process holds a key under a token: lease_look(). Nothing: it does not, and a
+        // row that the journal has lost is not written anew.
+        std::function<bool(const std::string& key, fence_token under)> holds{};
         // Where not, whoever has many runs asks the journal for all of them (heed()).
         bool says_that_it_lives = true;
     };
@@ -97,6 +104,10 @@ private:
     bool over_ = false;
     std::atomic<bool> cancelled_{false};
 };
+
+// For run_session::settings::holds.
+std::function<bool(const std::string& key, fence_token under)> lease_look(
+    const std::shared_ptr<runtime::engine>& engine);
 
 // Whether this run is the one in sixteen after which its process prunes, so that not each pays for
 // it.

@@ -247,6 +247,48 @@ TEST(WrittenRun, AStaleCheckpointIsRejected) {
     EXPECT_FALSE(saved);
 }
 
+// As who takes a run for abandoned whose lease goes on.
+void end_by_others(journal_world& one, const run& now) {
+    run_end judged;
+    judged.status = run_status::abandoned;
+    const run_mark who{now.id, now.token};
+    EXPECT_TRUE(one.ask([&] { return one.records->finish(who, judged); }));
+}
+
+// Goal: a body that returns because it was told that it was replaced has not done all. Method: its
+// row is ended by others, under its lease.
+TEST(WrittenRun, ABodyThatReturnsForAStaleCheckpointIsResumed) {
+    for (const auto run_by : ways_to_run) {
+        journal_world one;
+        auto a = one.open();
+        int runs = 0;
+        const job nightly{.name = "j", .lease = again, .body = [&](const run& now) {
+                              if (++runs == 1) end_by_others(one, now);
+                              if (!now.checkpoint("half")) return;
+                          }};
+        EXPECT_EQ(run_by(a, nightly), run_outcome::lost);
+        EXPECT_EQ(run_by(a, nightly), run_outcome::ran);
+        EXPECT_EQ(runs, 2);
+    }
+}
+
+// Goal: work that has ended under its lease is done at the store, so that it is not done again.
+// Method: its row is ended by others before it is.
+TEST(WrittenRun, WhatEndedUnderItsLeaseIsDoneWhateverItsRowSays) {
+    for (const auto run_by : ways_to_run) {
+        journal_world one;
+        auto a = one.open();
+        int runs = 0;
+        const job nightly{.name = "j", .lease = again, .body = [&](const run& now) {
+                              ++runs;
+                              end_by_others(one, now);
+                          }};
+        EXPECT_EQ(run_by(a, nightly), run_outcome::lost);
+        EXPECT_EQ(run_by(a, nightly), run_outcome::skipped_done);
+        EXPECT_EQ(runs, 1);
+    }
+}
+
 TEST(WrittenRun, AJournalThatIsDownStopsNoRun) {
     journal_world one;
     one.journal_faults->fail_all = errc::unreachable;

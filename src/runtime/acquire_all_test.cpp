@@ -49,7 +49,7 @@ TEST(AcquireAll, HoldsAllKeysUnderTokensOfTheirOwn) {
     EXPECT_TRUE(all->valid());
     EXPECT_EQ(all->token("b"), b.inspect("b")->holder);
     EXPECT_THROW((void)all->token("d"), std::out_of_range);
-    for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(refused(b.try_acquire(key, plain))) << key;
+    for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(rejected(b.try_acquire(key, plain))) << key;
     EXPECT_EQ(all->release(), release_outcome::released);
     EXPECT_FALSE(*all);
     EXPECT_FALSE(all->valid());
@@ -64,8 +64,8 @@ TEST(AcquireAll, NothingIsHeldWhereOneIsBusy) {
     auto a = one.open(), b = one.open();
     const auto held = a.try_acquire("b", plain);
     ASSERT_TRUE(held);
-    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s})));
-    EXPECT_TRUE(refused(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s}, 20ms)));
+    EXPECT_TRUE(rejected(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s})));
+    EXPECT_TRUE(rejected(b.acquire_all({"a", "b", "c"}, {.ttl = 1min, .min_hold = 50s}, 20ms)));
     EXPECT_TRUE(b.drain(10s));
     EXPECT_TRUE(a.try_acquire("a", plain));
     EXPECT_TRUE(a.try_acquire("c", plain));
@@ -94,7 +94,7 @@ TEST(AcquireAll, AWaitThatIsStoppedGivesBackWhatItHas) {
     const auto held = a.try_acquire("b", plain);
     std::stop_source stop;
     std::thread waiter{
-        [&] { EXPECT_TRUE(refused(b.acquire_all({"a", "b"}, plain, 1h, stop.get_token()))); }};
+        [&] { EXPECT_TRUE(rejected(b.acquire_all({"a", "b"}, plain, 1h, stop.get_token()))); }};
     wait_for_waiter(a, "b");
     stop.request_stop();
     waiter.join();
@@ -178,6 +178,15 @@ TEST(AcquireAll, AllAreReleasedAtOnce) {
     EXPECT_EQ(all->release(), release_outcome::released);
     EXPECT_LT(lease_clock::now() - begun, 8s);
     for (const auto& key : keys) EXPECT_FALSE(is_held(b, key)) << key;
+}
+
+TEST(AcquireAll, ASetWithoutLeasesIsAnEmptyHandle) {
+    lease_set none{std::vector<lease>{}};
+    EXPECT_FALSE(none);
+    EXPECT_FALSE(none.valid());
+    EXPECT_TRUE(none.stop_token().stop_requested());
+    EXPECT_THROW(none.release(), std::logic_error);
+    EXPECT_THROW(none.mark_not_started(), std::logic_error);
 }
 
 TEST(AcquireAll, AStoreThatFailsIsSaidSoAndNothingStaysHeld) {

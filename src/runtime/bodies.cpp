@@ -52,9 +52,19 @@ public:
             executor, boost::asio::execution::context_as<boost::asio::execution_context&>));
     }
 
-    void began(const std::stop_source& abandoned) {
+    // Begins a thread that says ended(). Where several threads run the context, the coroutine that
+    // waits could go on, and be gone, before its thread is stored in its frame: ended() waits.
+    // Throws std::system_error where there is no thread to be had.
+    template <class Work>
+    void begin(std::thread& stored, const std::stop_source& abandoned, Work work) {
         const std::lock_guard lock{mutex_};
         running_.push_back(abandoned);
+        try {
+            stored = std::thread{std::move(work)};
+        } catch (const std::system_error&) {
+            running_.pop_back();
+            throw;
+        }
     }
     // The last that a thread says. What it goes on with is destroyed elsewhere.
     void ended(const std::stop_source& abandoned, std::function<void()> go_on) {
@@ -98,9 +108,9 @@ bool has_time(const lease& held, millis ttl, instant now) {
 
 }  // namespace
 
-bool may_start(lease& held, millis ttl) {
+bool may_start(lease& held, millis ttl, instant now) {
     if (has_ended(held)) return false;
-    return has_time(held, ttl, lease_clock::now()) || (held.renew() && !has_ended(held));
+    return has_time(held, ttl, now) || (held.renew() && !has_ended(held));
 }
 
 boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
@@ -114,7 +124,7 @@ boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
 
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {
     joined_thread own{std::move(abandoned)};
-    std::exception_ptr refused;
+    std::exception_ptr rejected;
     auto& all = own_threads::of(co_await boost::asio::this_coro::executor);
     auto start = [&](auto handler) {
         // A handler is move-only, and a thread's function is copied here and there.
@@ -124,23 +134,23 @@ boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_sou
                 boost::asio::post(executor,
                                   [last = std::exchange(resume, nullptr)] { std::move (*last)(); });
             };
-        all.began(own.abandoned);
+        auto body = [&work, &all, abandoned = own.abandoned, go_on]() mutable {
+            {
+                const net::loop::body_scope here;
+                work();
+            }
+            all.ended(abandoned, std::exchange(go_on, nullptr));
+        };
         try {
-            own.worker = std::thread{[&work, &all, abandoned = own.abandoned, go_on]() mutable {
-                {
-                    const net::loop::body_scope here;
-                    work();
-                }
-                all.ended(abandoned, std::exchange(go_on, nullptr));
-            }};
+            all.begin(own.worker, own.abandoned, std::move(body));
         } catch (const std::system_error&) {
-            refused = std::current_exception();
-            all.ended(own.abandoned, std::move(go_on));
+            rejected = std::current_exception();
+            go_on();
         }
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
         start, boost::asio::use_awaitable);
-    if (refused) std::rethrow_exception(refused);
+    if (rejected) std::rethrow_exception(rejected);
     own.worker.join();
 }
 

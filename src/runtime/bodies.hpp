@@ -61,7 +61,7 @@ std::string reason_of(const std::exception_ptr& thrown);
 // less than half of its time left is renewed first, as work that starts with its end in sight may
 // be stopped before it has done anything. Takes as long as the store does: the first blocks, the
 // second is awaited on the loop.
-bool may_start(lease& held, millis ttl);
+bool may_start(lease& held, millis ttl, instant now);
 boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl);
 
 // How the lease of a body ended that has just returned.

@@ -2,6 +2,8 @@
 // context, the end of `locks`. What was asked for meanwhile is given back, and nothing hangs.
 #include <pawl/pawl.hpp>
 
+#include "runtime/bodies.hpp"
+#include "test_support/faults/eventually.hpp"
 #include "test_support/faults/journal_world.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -13,6 +15,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -24,6 +27,8 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,11 +41,14 @@ using boost::asio::awaitable;
 constexpr lease_options once{.ttl = 1min, .occurrence = occurrence{1'700'000'000'000}};
 
 void wait_until_held(locks& by, std::string_view key) {
-    for (;;) {
+    EXPECT_TRUE(eventually([&] {
         const auto seen = by.inspect(key);
-        if (seen && number(seen->holder) != 0) return;
-        std::this_thread::yield();
-    }
+        return seen && number(seen->holder) != 0;
+    }));
+}
+
+void wait_until_awaited(locks& by, std::string_view key) {
+    EXPECT_TRUE(eventually([&] { return by.inspect(key)->waiters.value_or(0) > 0; }));
 }
 
 // Cancelled from the outside, as asio's own operations are.
@@ -110,13 +118,73 @@ TEST(Cancelling, AWaiterLeavesAtOnceAndTakesNothing) {
     signalled call;
     call.spawn(context.get_executor(), ask_for(a, once, 1h));
     std::thread program{[&] { context.run(); }};
-    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    wait_until_awaited(b, "k");
     call.cancel(context.get_executor());
     program.join();
     EXPECT_TRUE(call.was_aborted());
     EXPECT_TRUE(a.drain(10s));
     held->release();
     EXPECT_TRUE(b.try_acquire("k", once));
+}
+
+// Goal: what is given back after a cancellation is waited for by drain(), wherever the grant was
+// when its caller left. Method: callers that leave as soon as they have asked, so that some grants
+// are made before, and some after.
+TEST(Cancelling, ADrainWaitsForWhatComesBack) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    for (int i = 0; i < 200; ++i) {
+        boost::asio::io_context context;
+        signalled call;
+        const auto key = "key-" + std::to_string(i);
+        const auto work = [&]() -> awaitable<void> {
+            auto asking = a.async_acquire(key, lease_options{.ttl = 1min}, 1min);
+            const auto mine = co_await std::move(asking);
+        };
+        call.spawn(context.get_executor(), work());
+        context.poll();
+        for (int turn = 0; turn < i % 20; ++turn) std::this_thread::yield();
+        call.cancel(context.get_executor());
+        context.run();
+        EXPECT_TRUE(a.drain(30s));
+        EXPECT_TRUE(b.try_acquire(key, {.ttl = 1min})) << i;
+    }
+}
+
+// Goal: a coroutine that has outlived its cancellation cleans up as any other. Method: it is
+// cancelled while it waits; what it awaits afterwards is served.
+TEST(Cancelling, WhatIsAwaitedAfterwardsIsServed) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    auto held = b.try_acquire("k", {.ttl = 1min});
+    boost::asio::io_context context;
+    signalled call;
+    int aborted = 0;
+    std::optional<release_outcome> released;
+    bool acquired_again = false;
+    const auto work = [&]() -> awaitable<void> {
+        co_await boost::asio::this_coro::throw_if_cancelled(false);
+        const lease_options plain{.ttl = 1min};
+        auto mine = co_await a.async_try_acquire("mine", plain);
+        try {
+            auto asking = a.async_acquire("k", plain, 1h);
+            const auto none = co_await std::move(asking);
+        } catch (const boost::system::system_error&) {
+            ++aborted;
+        }
+        if (mine) released = co_await mine->async_release();
+        const auto again = co_await a.async_try_acquire("mine", plain);
+        acquired_again = again.has_value();
+    };
+    call.spawn(context.get_executor(), work());
+    std::thread program{[&] { context.run(); }};
+    wait_until_awaited(b, "k");
+    call.cancel(context.get_executor());
+    program.join();
+    EXPECT_EQ(aborted, 1);
+    EXPECT_FALSE(call.raised);
+    EXPECT_EQ(released, release_outcome::released);
+    EXPECT_TRUE(acquired_again);
 }
 
 // Coroutines of pawl's own loop are cancelled in the same way.
@@ -128,7 +196,7 @@ TEST(Cancelling, OnTheLoopItselfToo) {
     call.spawn(a.get_executor(), ask_for(a, once, 0ms));
     wait_until_held(b, "k");
     call.cancel(a.get_executor());
-    while (!call.over) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return call.over.load(); }));
     EXPECT_TRUE(call.was_aborted());
     one.faults->answers_held = false;
     EXPECT_TRUE(a.drain(10s));
@@ -225,7 +293,7 @@ TEST(Cancelling, ARunWhoseBeginningIsUnderWayIsWrittenToItsEnd) {
     const auto rows = [&] {
         return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
     };
-    while (rows().empty()) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return !rows().empty(); }));
     call.cancel(context.get_executor());
     program.join();
     ASSERT_EQ(rows().size(), 1U);
@@ -267,7 +335,7 @@ TEST(Cancelling, LocksThatGoEndWhatIsAwaited) {
     signalled call;
     call.spawn(context.get_executor(), ask_for(*a, {.ttl = 1min}, 1h));
     std::thread program{[&] { context.run(); }};
-    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    wait_until_awaited(b, "k");
     a.reset();
     program.join();
     EXPECT_TRUE(call.was_closed());
@@ -287,7 +355,7 @@ TEST(Cancelling, LocksThatGoEndACallThatBlocks) {
             ended_with = error.code();
         }
     }};
-    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    wait_until_awaited(b, "k");
     a.reset();
     waiter.join();
     EXPECT_EQ(ended_with, errc::closed);
@@ -401,7 +469,7 @@ TEST(Cancelling, FromAStrandTheSame) {
     ASSERT_TRUE(held);
     boost::asio::co_spawn(boost::asio::make_strand(a->get_executor()), ask_for(*a, once, 1h),
                           boost::asio::detached);
-    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    wait_until_awaited(b, "k");
     a.reset();
 }
 
@@ -428,7 +496,7 @@ TEST(Cancelling, AContextThatGoesStopsItsRunsTogether) {
     many_runs all{std::latch{5}};
     auto context = std::make_unique<boost::asio::io_context>();
     for (int i = 0; i < 5; ++i) {
-        const auto one_of_them = all.patient(i, 1s);
+        const auto one_of_them = all.patient(i, 4s);
         boost::asio::co_spawn(*context, a.async_run(one_of_them), boost::asio::detached);
     }
     context->poll();
@@ -436,7 +504,7 @@ TEST(Cancelling, AContextThatGoesStopsItsRunsTogether) {
     const auto began = lease_clock::now();
     context.reset();
     EXPECT_EQ(all.returned, 5);
-    EXPECT_LT(lease_clock::now() - began, 4s);
+    EXPECT_LT(lease_clock::now() - began, 15s);
 }
 
 TEST(Cancelling, LocksThatGoStopTheirRunsAndWaitForThem) {
@@ -478,7 +546,7 @@ TEST(Cancelling, ARunThatIsToldToStopBeforeItBeganIsGivenBack) {
     const auto rows = [&] {
         return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
     };
-    while (rows().empty()) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return !rows().empty(); }));
     stop.request_stop();
     program.join();
     EXPECT_FALSE(ran);
@@ -511,6 +579,23 @@ TEST(Cancelling, FromAThreadPoolTheSame) {
         pool.join();
     }
     EXPECT_EQ(granted, 200);
+}
+
+// Goal: a body that is over at once is waited for as any other. Method: threads of which any may go
+// on with the coroutine while another is still at the beginning of the body's thread.
+TEST(Cancelling, ABodyThatIsOverAtOnceMayOvertakeItsBeginning) {
+    boost::asio::thread_pool pool{4};
+    std::atomic<int> ended{0};
+    const auto run = [&]() -> awaitable<void> {
+        for (int i = 0; i < 2'000; ++i) {
+            auto running = runtime::on_thread([] {}, std::stop_source{});
+            co_await std::move(running);
+            ++ended;
+        }
+    };
+    for (int i = 0; i < 4; ++i) boost::asio::co_spawn(pool, run(), boost::asio::detached);
+    pool.join();
+    EXPECT_EQ(ended, 8'000);
 }
 
 // Goal: an awaited call touches nothing of a coroutine that may be gone. Method: answers that are

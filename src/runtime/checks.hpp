@@ -1,4 +1,4 @@
-// What the facade refuses before anything is asked of the store.
+// What the facade rejects before anything is asked of the store.
 #pragma once
 
 #include "runtime/engine.hpp"

@@ -8,6 +8,8 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <functional>
 #include <optional>
@@ -71,21 +73,32 @@ leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
     plan.backoff = todo.waiting.backoff;
     plan.when_down = todo.options.on_store_down;
     plan.settle = timeout_ * 2;
+    plan.answer_by = todo.answer_by;
     if (todo.options.delivery == delivery::at_most_once) plan.marks = todo.options.occurrence;
-    plan.poll = store_->traits().notifies ? millis{0} : poll_without_push;
+    plan.poll = poll();
     return plan;
 }
 
+nanos claimer::poll() const { return store_->traits().notifies ? millis{0} : poll_without_push; }
+
 leasing::yielding& claimer::turns_of(const std::string& key) {
     const auto hash = std::hash<std::string>{}(key);
-    auto& place = place_of(hash);
-    if (place.hash != hash) place = {hash};
-    return place.turns;
+    const auto places = places_of(hash);
+    auto place = std::find_if(places.begin(), places.end(),
+                              [&](const auto& each) { return each.hash == hash; });
+    if (place == places.end()) {
+        place = std::min_element(places.begin(), places.end(),
+                                 [](const auto& a, const auto& b) { return a.used < b.used; });
+        *place = {hash};
+    }
+    place->used = loop_.now();
+    return place->turns;
 }
 
 void claimer::released(const std::string& key) {
     const auto hash = std::hash<std::string>{}(key);
-    if (auto& place = place_of(hash); place.hash == hash) place.turns.released(loop_.now());
+    for (auto& place : places_of(hash))
+        if (place.hash == hash) place.turns.released(loop_.now());
 }
 
 awaitable<void> claimer::let_others_go_first(std::shared_ptr<claimer> self,
@@ -99,7 +112,7 @@ awaitable<void> claimer::let_others_go_first(std::shared_ptr<claimer> self,
 // What the answer says of others that want the key.
 void claimer::note(const claim_request& todo, instant sent,
                    const result<acquire_result<grant>>& answer) {
-    if (todo.waiting.wait.count() <= 0 || answer.has_error()) return;
+    if (!todo.yields() || answer.has_error()) return;
     const auto took = loop_.now() - sent;
     round_trip_ = took < round_trip_ || round_trip_.count() == 0
                       ? took
@@ -107,16 +120,18 @@ void claimer::note(const claim_request& todo, instant sent,
     if (std::holds_alternative<grant>(*answer)) turns_of(todo.key).granted(loop_.now());
     const auto* other = std::get_if<busy>(&*answer);
     if (other != nullptr && other->reason == busy_reason::held)
-        turns_of(todo.key).refused(std::hash<std::string>{}(other->owner), other->holder);
+        turns_of(todo.key).rejected(std::hash<std::string>{}(other->owner), other->holder,
+                                    loop_.now());
 }
 
 awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, claim_request& todo) {
     auto& me = *self;
     // A push may come at any moment, and the loop may not be standing still then.
     std::optional<net::loop::attention> prompt;
-    if (todo.waiting.wait.count() > 0) {
-        prompt.emplace(me.loop_);
-        const auto rest = me.turns_of(todo.key).before_claim(me.loop_.now(), me.round_trip_);
+    if (todo.waiting.wait.count() > 0) prompt.emplace(me.loop_);
+    if (todo.yields()) {
+        const auto rest =
+            me.turns_of(todo.key).before_claim(me.loop_.now(), me.round_trip_, me.poll());
         auto yielding = let_others_go_first(self, todo, rest);
         co_await std::move(yielding);
     }
@@ -139,6 +154,9 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 auto sending = send(self, std::move(wanted), machine.next(me.loop_.now()).until);
                 auto answer = co_await std::move(sending);
                 if (answer) me.note(todo, sent, *answer);
+                const auto poll = me.poll();
+                if (poll.count() > 0 && todo.yields())
+                    machine.look_after(me.turns_of(todo.key).until_next_look(me.loop_.now(), poll));
                 if (!answer)
                     machine.unanswered();
                 else if (auto bad = grant_fault(*answer, todo))
@@ -150,9 +168,11 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
             case claiming::act::listen: {
                 auto listening = listen(self, todo.key, machine.seen(), todo.place, step.until);
                 co_await std::move(listening);
-                const auto rest = me.turns_of(todo.key).after_push(me.round_trip_);
-                auto yielding = let_others_go_first(self, todo, rest);
-                co_await std::move(yielding);
+                if (todo.yields()) {
+                    const auto rest = me.turns_of(todo.key).after_push(me.round_trip_);
+                    auto yielding = let_others_go_first(self, todo, rest);
+                    co_await std::move(yielding);
+                }
                 machine.woken(me.loop_.now());
                 break;
             }
@@ -311,13 +331,15 @@ awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
     };
     const std::stop_callback on_stop{stop, call_off};
     const auto until = self->loop_.now() + std::clamp(longest, millis{0}, wait_longest);
+    // What was called off before may have been granted all the same, and come back by itself.
+    co_await boost::asio::post(self->executor_, boost::asio::use_awaitable);
     self->drains_.push_back(waiting);
-    while (self->endings_ > 0 && !waiting->called_off.is_set() && self->loop_.now() < until) {
+    while (self->is_ending() && !waiting->called_off.is_set() && self->loop_.now() < until) {
         auto resting = waiting->called_off.wait_until(until);
         co_await std::move(resting);
     }
     std::erase(self->drains_, waiting);
-    co_return self->endings_ == 0;
+    co_return !self->is_ending();
 }
 
 }  // namespace pawl::runtime

@@ -20,10 +20,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -57,6 +59,13 @@ struct claim_request {
     std::shared_ptr<place_in_line> place = std::make_shared<place_in_line>();
     // Before other claims of this process; goes with the grant, or with the withdrawal.
     ticket turn{};
+    // See leasing::claim_plan.
+    instant answer_by = instant::max();
+    // Takes turns with other processes that want the key. Not where it is settled whose it is to
+    // be.
+    bool takes_turns = true;
+
+    bool yields() const noexcept { return takes_turns && waiting.wait.count() > 0; }
 };
 
 class claimer : public std::enable_shared_from_this<claimer> {
@@ -107,17 +116,27 @@ public:
     // What is being given back: withdrawals, and the releases of whoever has leases.
     void begin_ending() { ++endings_; }
     void end_ending();
+    // A release is on its way to the loop, where it begins. The first may come from any thread.
+    void release_comes() noexcept { ++releases_to_come_; }
+    void release_has_begun() noexcept { --releases_to_come_; }
     // Ends when none of that is under way any more, after `longest`, or with `stop`.
     static boost::asio::awaitable<bool> drain(std::shared_ptr<claimer> self, millis longest,
                                               std::stop_token stop = {});
 
 private:
-    // Of keys that are waited for. One that has the place of another begins anew.
+    // Of keys that are waited for. Each has one of a few places, by its hash; of those that are all
+    // taken the one that was waited for longest ago begins anew.
     struct waited_key {
         std::size_t hash = 0;
+        instant used{};
         leasing::yielding turns{};
     };
-    waited_key& place_of(std::size_t hash) { return waited_keys_[hash % waited_keys_.size()]; }
+    static constexpr std::size_t places_of_a_key = 8;
+    std::span<waited_key, places_of_a_key> places_of(std::size_t hash) {
+        const auto rows = waited_keys_.size() / places_of_a_key;
+        return std::span<waited_key, places_of_a_key>{
+            waited_keys_.data() + hash % rows * places_of_a_key, places_of_a_key};
+    }
     leasing::yielding& turns_of(const std::string& key);
     static boost::asio::awaitable<void> let_others_go_first(std::shared_ptr<claimer> self,
                                                             const claim_request& todo,
@@ -125,12 +144,15 @@ private:
     void note(const claim_request& todo, instant sent, const result<acquire_result<grant>>& answer);
 
     leasing::claim_plan plan_of(const claim_request& todo) const;
+    // How often to look at a key that is waited for; 0: the store tells when it is free.
+    leasing::nanos poll() const;
     // Nothing: the store had not answered by then.
     static boost::asio::awaitable<std::optional<result<acquire_result<grant>>>> send(
         std::shared_ptr<claimer> self, claim wanted, instant until);
     static boost::asio::awaitable<void> listen(std::shared_ptr<claimer> self, std::string key,
                                                fence_token seen,
                                                std::shared_ptr<place_in_line> place, instant until);
+    bool is_ending() const noexcept { return endings_ > 0 || releases_to_come_ > 0; }
     void report_push(const result<void>& change);
     void report_failure(std::string_view operation, const failure& why) const {
         if (watcher_) watcher_->on_store_failure(operation, why);
@@ -147,11 +169,13 @@ private:
     // State
     base::id_source ids_;
     std::minstd_rand random_;
-    std::array<waited_key, 64> waited_keys_{};
+    std::array<waited_key, 32 * places_of_a_key> waited_keys_{};
     leasing::nanos round_trip_{0};  // what a claim takes, about
     std::size_t endings_ = 0;
     bool push_failed_ = false;
     std::vector<std::shared_ptr<place_in_line>> drains_;  // who wait for the endings
+    // Of any thread
+    std::atomic<std::size_t> releases_to_come_{0};
 };
 
 }  // namespace pawl::runtime

@@ -61,8 +61,8 @@ TEST(Completion, EachCallGivesAFuture) {
     EXPECT_TRUE(mine->async_renew(use_future).get());
     const auto none = b.async_acquire("k", plain, 0ms, use_future).get();
     EXPECT_FALSE(none);
-    const auto refused = b.async_acquire_with_reason("k", plain, {}, use_future).get();
-    EXPECT_TRUE(std::holds_alternative<busy>(refused));
+    const auto rejected = b.async_acquire_with_reason("k", plain, {}, use_future).get();
+    EXPECT_TRUE(std::holds_alternative<busy>(rejected));
     EXPECT_EQ(b.async_inspect("k", use_future).get()->holder, mine->token());
     const auto checked =
         b.async_check_fence("r", mine->token(), fence_rule::reject_older, use_future).get();

@@ -152,8 +152,8 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
 
 async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::string key,
                                            lease_options options, wait_policy how_long,
-                                           std::stop_token stop,
-                                           std::shared_ptr<kept_claim> under) {
+                                           std::stop_token stop, std::shared_ptr<kept_claim> under,
+                                           instant answer_by, bool takes_turns) {
     if (options.reentrancy == reentrancy::instance) {
         if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
     }
@@ -164,6 +164,8 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
         std::move(key), self->owner_, under ? std::move(under) : self->claims_->new_claim(),
         options,        how_long,     if_unknown,
         self->now()};
+    todo.answer_by = answer_by;
+    todo.takes_turns = takes_turns;
     // Nobody may wait any more for what is called off, but it may still have to be given back.
     const auto last = std::make_shared<bool>(false);
     const auto call_off = [self, place = todo.place, last] {
@@ -196,7 +198,8 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
     if (todo.place->shares && !todo.place->called_off.is_set())
         if (auto shared = self->share(todo.key)) co_return claimed{std::move(shared)};
     auto turn = self->local_queue_->try_enter(todo.key);
-    const auto in_line_until = self->now() + self->time_in_line(todo.key, how_long);
+    const auto in_line_until =
+        std::min(self->now() + self->time_in_line(todo.key, how_long), answer_by);
     while (!turn && self->now() < in_line_until && !todo.place->called_off.is_set()) {
         auto line = self->local_queue_->enter(todo.key, in_line_until - self->now(), todo.place);
         turn = co_await std::move(line);
@@ -265,9 +268,11 @@ void engine::let_go(std::shared_ptr<lease_state> who) noexcept {
 void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
     // Not from here: the engine may end it at once, and tell an observer who lets go of another.
     who->home->with([&](net::loop& where, const std::shared_ptr<engine>& what) {
+        what->claims_->release_comes();
         boost::asio::post(where.get_executor(), [what, who = std::move(who)]() mutable {
             boost::asio::co_spawn(what->executor_, release(what, std::move(who)),
                                   boost::asio::detached);
+            what->claims_->release_has_begun();
         });
     });
 }

@@ -60,11 +60,13 @@ public:
                                               lease_options options, wait_policy how_long,
                                               std::stop_token stop);
     // The same under an id that stays: while `under->attempts.unanswered` the caller asks again, or
-    // gives it up by claimer::withdraw().
+    // gives it up by claimer::withdraw(). `answer_by`, `takes_turns`: see claim_request.
     static async<claimed> acquire_with_reason(std::shared_ptr<engine> self, std::string key,
                                               lease_options options, wait_policy how_long,
                                               std::stop_token stop,
-                                              std::shared_ptr<kept_claim> under);
+                                              std::shared_ptr<kept_claim> under,
+                                              instant answer_by = instant::max(),
+                                              bool takes_turns = true);
     // One handle less; with the last one the lease is released in the background. Any thread.
     static void let_go(std::shared_ptr<lease_state> who) noexcept;
     // The same for a grant that has reached nobody: its occurrence is given back, unless somebody

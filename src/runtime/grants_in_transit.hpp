@@ -1,7 +1,7 @@
 // Keeps leases between their grant and the coroutine that asked for them, which may have ended.
 #pragma once
 
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "runtime/engine.hpp"
 
 #include <memory>

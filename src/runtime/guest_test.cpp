@@ -115,11 +115,12 @@ TEST_F(Guest, LeasesAreRenewedWhileTheContextRunsAndNotLonger) {
     auto mine = open_here();
     std::optional<lease> kept;
     auto work = [&]() -> awaitable<void> {
-        auto lease = co_await mine->async_try_acquire("k", {.ttl = 6s});
+        // A machine that stands still for two thirds of it ends it.
+        auto lease = co_await mine->async_try_acquire("k", {.ttl = 9s});
         if (lease) kept.emplace(std::move(*lease));
     };
     spawn(work());
-    host.run_for(8s);
+    host.run_for(12s);
     ASSERT_TRUE(kept);
     EXPECT_TRUE(kept->valid());
     auto next = other.acquire("k", plain, 30s);
@@ -140,6 +141,42 @@ TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextRuns) {
     });
     host.run();
     EXPECT_EQ(mistakes, 1);
+}
+
+// Goal: a service that has stopped its context is told at once, and hangs in nothing. Method: calls
+// of another thread; the context runs on only if one of them hangs.
+TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextWasStopped) {
+    auto mine = open_here();
+    std::optional<lease> kept;
+    auto work = [&]() -> awaitable<void> {
+        auto lease = co_await mine->async_try_acquire("k", plain);
+        if (lease) kept.emplace(std::move(*lease));
+        host.stop();
+    };
+    spawn(work());
+    host.run();
+    ASSERT_TRUE(kept);
+    const auto is_mistake = [&](auto call) {
+        auto made = std::async(std::launch::async, [&] {
+            try {
+                call();
+            } catch (const std::logic_error&) {
+                return true;
+            }
+            return false;
+        });
+        if (made.wait_for(5s) == std::future_status::ready) return made.get();
+        host.restart();
+        while (made.wait_for(0s) != std::future_status::ready) host.run_one_for(10ms);
+        return false;
+    };
+    EXPECT_TRUE(is_mistake([&] { static_cast<void>(mine->try_acquire("other", plain)); }));
+    EXPECT_TRUE(is_mistake([&] { static_cast<void>(kept->renew()); }));
+    EXPECT_TRUE(is_mistake([&] { kept->release(); }));
+    // What was to be released is, as soon as the context runs on.
+    host.restart();
+    host.run_for(1s);
+    EXPECT_TRUE(other.acquire("k", {.ttl = 30s}, 30s));
 }
 
 TEST_F(Guest, ACallThatBlocksIsServedOnAnotherThread) {
@@ -427,6 +464,35 @@ TEST_F(Guest, ABlockedCallerHasLeftBeforeTheObjectGoes) {
         }
         mine.reset();
         blocked.join();
+    }
+}
+
+// Goal: what throws nothing for a store's failure throws nothing for its context either: it may be
+// called by a destructor. Method: the context goes under a renewal, and under a release, without an
+// answer.
+TEST_F(Guest, ARenewalAndAReleaseEndWithoutAWordWhenTheContextGoes) {
+    one.faults->renewals_held = true;
+    one.faults->release_delay = 1h;
+    for (const bool renews : {true, false}) {
+        std::unique_ptr<locks> mine;
+        std::optional<lease> kept;
+        std::future<bool> unanswered;
+        {
+            boost::asio::io_context brief{1};
+            mine = std::make_unique<locks>(one.open({.executor = brief.get_executor()}));
+            auto acquiring = [&]() -> awaitable<void> {
+                auto lease = co_await mine->async_try_acquire(renews ? "a" : "b", plain);
+                if (lease) kept.emplace(std::move(*lease));
+            };
+            boost::asio::co_spawn(brief, acquiring(), boost::asio::detached);
+            while (!kept) brief.run_one_for(10ms);
+            const int before = one.faults->operations;
+            unanswered = std::async(std::launch::async, [&] {
+                return renews ? !kept->renew() : kept->release() == release_outcome::unknown;
+            });
+            while (one.faults->operations == before) brief.run_one_for(10ms);
+        }
+        EXPECT_NO_THROW(EXPECT_TRUE(unanswered.get()));
     }
 }
 

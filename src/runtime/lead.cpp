@@ -88,7 +88,7 @@ awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<campaign_state>
         who->machine.elected(now);
         co_return std::move(*won);
     }
-    if (!who->shutdown.stop_requested()) who->machine.refused(now, who->uniform());
+    if (!who->shutdown.stop_requested()) who->machine.rejected(now, who->uniform());
     co_return nullptr;
 }
 

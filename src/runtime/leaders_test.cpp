@@ -54,7 +54,7 @@ TEST(Leader, OneLeadsAtATimeAndEachUnderAHigherToken) {
         --leading;
         if (++terms <= 12) enough.count_down();
     };
-    const lease_options options{.ttl = 100ms};
+    const lease_options options{.ttl = 5s};
     candidate first{a, options, body}, second{b, options, body}, third{c, options, body};
     enough.wait();
     for (auto* who : {&first, &second, &third}) who->shutdown.request_stop();
@@ -94,7 +94,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     std::latch elected{1};
     std::promise<instant> stopped;
     std::atomic<bool> first{true};
-    candidate only{a, {.ttl = 8s, .grace = 4s}, [&](const term& now) {
+    candidate only{a, {.ttl = 15s, .grace = 5s}, [&](const term& now) {
                        if (!first.exchange(false)) return wait_for_stop(now.stop);
                        elected.count_down();
                        wait_for_stop(now.stop);
@@ -103,7 +103,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     elected.wait();
     one.faults->fail_all = errc::outcome_unknown;
     const auto silent = lease_clock::now();
-    EXPECT_LT(stopped.get_future().get(), silent + 8s);
+    EXPECT_LT(stopped.get_future().get(), silent + 15s);
     one.faults->fail_all = std::nullopt;
 }
 

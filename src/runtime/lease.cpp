@@ -87,8 +87,8 @@ lease_state& lease::state() const {
     return *held_;
 }
 
-const std::string& lease::key() const { return state().key; }
-const std::string& lease::owner() const { return state().owner; }
+const std::string& lease::key() const& { return state().key; }
+const std::string& lease::owner() const& { return state().owner; }
 fence_token lease::token() const { return state().token; }
 bool lease::valid() const { return held_ && held_->valid(held_->now()); }
 instant lease::valid_until() const { return held_ ? held_->valid_until() : instant::min(); }
@@ -102,7 +102,9 @@ std::stop_token lease::stop_token() const {
     return fired.get_token();
 }
 
-std::optional<loss_reason> lease::lost() const { return held_ ? held_->lost() : std::nullopt; }
+std::optional<loss_reason> lease::lost() const {
+    return held_ ? held_->lost(held_->now()) : std::nullopt;
+}
 
 lease lease::share() const {
     auto& shared = state();
@@ -115,7 +117,11 @@ bool lease::renew() {
     if (!held_) return false;
     const runtime::link::visit here{*held_->home};
     if (!here) return false;
-    return here.loop().wait_for(engine::renew(here.running(), held_)) == renewal::renewed;
+    try {
+        return here.loop().wait_for(engine::renew(here.running(), held_)) == renewal::renewed;
+    } catch (const store_error&) {
+        return false;  // the context of a guest went away meanwhile
+    }
 }
 
 awaitable<bool> lease::async_renew() { return renew_on_loop(held_); }
@@ -144,9 +150,13 @@ release_outcome lease::release() {
     if (!here) return release_outcome::unknown;
     // Released in the background where this is no place to wait, which is thrown.
     last_handle last{who};
-    const auto outcome = here.loop().wait_for(engine::release(here.running(), std::move(who)));
-    last.take();
-    return outcome;
+    try {
+        const auto outcome = here.loop().wait_for(engine::release(here.running(), std::move(who)));
+        last.take();
+        return outcome;
+    } catch (const store_error&) {
+        return release_outcome::unknown;  // the context of a guest went away meanwhile
+    }
 }
 
 awaitable<release_outcome> lease::async_release() {

@@ -1,11 +1,14 @@
 #include <pawl/lease_set.hpp>
 
+#include "net/fork_check.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,7 +21,7 @@ struct stop_all {
     void operator()() const { all.request_stop(); }
 };
 
-[[noreturn]] void refuse_empty() {
+[[noreturn]] void reject_empty() {
     throw std::logic_error{"this set of leases is empty: it was moved from or released"};
 }
 
@@ -46,17 +49,30 @@ struct lease_set::state {
                 std::make_unique<std::stop_callback<stop_all>>(one.stop_token(), stop_all{stop}));
     }
 
+    // In the child of a fork() the end of a callback could wait for ever, for a thread of the
+    // parent's that was running it.
+    ~state() {
+        if (process.is_elsewhere())
+            net::keep_for_ever(std::make_shared<forward_list>(std::move(forwards)));
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    using forward_list = std::vector<std::unique_ptr<std::stop_callback<stop_all>>>;
+
+    const net::fork_check process;
     std::stop_source stop;
     std::vector<lease> leases;
-    std::vector<std::unique_ptr<std::stop_callback<stop_all>>> forwards;
+    forward_list forwards;
 };
 
-lease_set::lease_set(std::vector<lease> held) : state_{std::make_unique<state>(std::move(held))} {}
+lease_set::lease_set(std::vector<lease> held)
+    : state_{held.empty() ? nullptr : std::make_unique<state>(std::move(held))} {}
 lease_set::~lease_set() = default;
 lease_set::lease_set(lease_set&&) noexcept = default;
 lease_set& lease_set::operator=(lease_set&&) noexcept = default;
 
-const std::vector<lease>& lease_set::leases() const {
+const std::vector<lease>& lease_set::leases() const& {
     static const std::vector<lease> none;
     return state_ ? state_->leases : none;
 }
@@ -65,7 +81,8 @@ std::size_t lease_set::size() const noexcept { return state_ ? state_->leases.si
 
 fence_token lease_set::token(std::string_view key) const {
     const auto& all = leases();
-    const auto found = std::ranges::find(all, key, &lease::key);
+    const auto found =
+        std::ranges::find_if(all, [&](const lease& one) { return one.key() == key; });
     if (found == all.end())
         throw std::out_of_range{"no key '" + std::string{key} + "' in this set of leases"};
     return found->token();
@@ -93,12 +110,12 @@ std::optional<loss_reason> lease_set::lost() const {
 }
 
 void lease_set::mark_not_started() {
-    if (!state_) refuse_empty();
+    if (!state_) reject_empty();
     for (auto& one : state_->leases) one.mark_not_started();
 }
 
 release_outcome lease_set::release() {
-    if (!state_) refuse_empty();
+    if (!state_) reject_empty();
     const auto ending = std::move(state_);
     auto& leases = ending->leases;
     // It throws where this is no place to wait. The others are asked for all at once: a store that

@@ -14,6 +14,7 @@ lease_state::lease_state(grant won, std::string owner_name, const lease_options&
       simulated{simulated_home},
       beat{machine},
       turn{std::move(in_turn)},
+      lifetime_end_{beat.lifetime_end()},
       valid_until_{beat.valid_until().time_since_epoch().count()} {}
 
 bool lease_state::valid(instant now) const noexcept {
@@ -25,6 +26,13 @@ std::optional<loss_reason> lease_state::lost() const noexcept {
     if (is_elsewhere()) return loss_reason::closed;
     if (why < 0) return std::nullopt;
     return static_cast<loss_reason>(why);
+}
+
+std::optional<loss_reason> lease_state::lost(instant now) const noexcept {
+    if (valid(now)) return std::nullopt;
+    if (const auto told = lost()) return told;
+    return valid_until() >= lifetime_end_ ? loss_reason::lifetime_ended
+                                          : loss_reason::validity_ended;
 }
 
 bool lease_state::add_handle() noexcept {
@@ -52,7 +60,7 @@ void lease_state::end(loss_reason why, instant now) {
     lost_.store(static_cast<int>(why), std::memory_order_release);
     turn.give_up();
     stop.request_stop();
-    // Who was told to stop before has time until trust ends, as far as he knows.
+    // Who was told to stop before has time until validity ends, as far as they know.
     if (watch) watch(now, now);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lease/heartbeat.hpp"
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "net/timer.hpp"
 #include "runtime/local_queue.hpp"
 
@@ -49,7 +49,10 @@ public:
         if (is_elsewhere()) return instant::min();
         return instant{instant::duration{valid_until_.load(std::memory_order_acquire)}};
     }
+    // What has been told.
     std::optional<loss_reason> lost() const noexcept;
+    // The same, or why its validity has ended where the renewer has not had its turn yet.
+    std::optional<loss_reason> lost(instant now) const noexcept;
     // False when the last handle has gone: the lease is being released.
     bool add_handle() noexcept;
 
@@ -71,7 +74,8 @@ public:
     void end(loss_reason why, instant now);
 
 private:
-    const net::own_process process_;
+    const net::fork_check process_;
+    const instant lifetime_end_;
     std::atomic<instant::rep> valid_until_;
     std::atomic<int> lost_{-1};
 };

@@ -3,8 +3,8 @@
 
 #include "net/attachment.hpp"
 #include "net/event.hpp"
+#include "net/fork_check.hpp"
 #include "net/loop.hpp"
-#include "net/own_process.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -105,7 +105,7 @@ private:
         bell_->post([told = deserted_] { told->set(); });
     }
 
-    const net::own_process process_;
+    const net::fork_check process_;
     const std::shared_ptr<net::attachment> bell_;
     const std::shared_ptr<net::event> deserted_ = std::make_shared<net::event>();
     std::mutex mutex_;

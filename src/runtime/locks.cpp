@@ -1,11 +1,12 @@
 #include <pawl/locks.hpp>
 
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/claim_answer.hpp"
 #include "runtime/core.hpp"
+#include "runtime/grants_in_transit.hpp"
 #include "runtime/own_connections.hpp"
 
 #include <algorithm>
@@ -19,22 +20,20 @@ using runtime::check_claim;
 using runtime::check_key;
 using runtime::claimed;
 using runtime::engine;
+using runtime::listened_to;
 
 acquired<lease> as_lease(acquire_result<lease> what) {
     if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
     return std::nullopt;
 }
 
-// Called off by the end of `locks`, and not by its program.
-void check_open(const claimed& what, const std::stop_token& program,
-                const std::stop_token& closing) {
-    if (!std::holds_alternative<runtime::cancelled>(what)) return;
-    if (closing.stop_requested() && !program.stop_requested())
+void check_open(const claimed& what, const listened_to& whom) {
+    if (std::holds_alternative<runtime::cancelled>(what) && whom.was_closed())
         throw store_error{net::locks_closed()};
 }
 
-// An answer on its way to whoever asked. One that nobody takes, because he has gone meanwhile, was
-// for nobody.
+// An answer on its way to whoever asked. One that is not taken, because the caller has gone
+// meanwhile, was for nobody.
 class undelivered {
 public:
     undelivered(claimed what, bool fresh) : what_{std::move(what)}, fresh_{fresh} {}
@@ -59,11 +58,6 @@ private:
     bool fresh_;  // else it is a handle on what somebody holds already
 };
 
-// Whom a claim listens to.
-struct listened_to {
-    std::stop_token program, waiter, closing;
-};
-
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
                            wait_policy how_long, listened_to whom) {
     const runtime::stops told{whom.program, whom.waiter, whom.closing};
@@ -72,7 +66,7 @@ awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease
                                                 told.token());
     auto answer = co_await std::move(claiming);
     auto& what = answer.value();
-    check_open(what, whom.program, whom.closing);
+    check_open(what, whom);
     const auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what);
     const bool fresh = held != nullptr && (*held)->claimed >= began;
     co_return undelivered{std::move(what), fresh};
@@ -214,7 +208,7 @@ acquire_result<lease> locks::acquire_with_reason(std::string_view key, const lea
                                                 both ? both->token() : closing);
     auto answer = on->loop().wait_for(std::move(claiming));
     auto& what = answer.value();
-    check_open(what, stop, closing);
+    check_open(what, {std::move(stop), {}, closing});
     return runtime::answer_to<acquire_result<lease>>(std::move(what));
 }
 
@@ -337,7 +331,7 @@ awaitable<examination> locks::async_examine() {
                                     [](lease_store& store) { return store.examine(); });
 }
 
-const std::string& locks::owner() const { return runtime::opened(core_.get()).running()->owner(); }
+const std::string& locks::owner() const& { return runtime::opened(core_.get()).running()->owner(); }
 store_traits locks::traits() const {
     return runtime::opened(core_.get()).running()->store().traits();
 }

@@ -6,6 +6,7 @@
 #include "runtime/checks.hpp"
 #include "runtime/claim_answer.hpp"
 #include "runtime/core.hpp"
+#include "runtime/grants_in_transit.hpp"
 
 #include <utility>
 
@@ -27,14 +28,13 @@ acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
     const visit on{*core.home()};
     if (!on) return net::locks_closed();
     check_claim(*on.running(), key, options, how_long);
-    const auto closing = core.closing();
-    const runtime::combined_stop told{stop, closing};
+    const runtime::listened_to whom{std::move(stop), {}, core.closing()};
+    const runtime::combined_stop told{whom.program, whom.closing};
     auto answer = on.loop().wait_for(engine::acquire_with_reason(on.running(), std::string{key},
                                                                  options, how_long, told.token()));
     const bool called_off =
         answer.has_value() && std::holds_alternative<runtime::cancelled>(*answer);
-    if (called_off && closing.stop_requested() && !stop.stop_requested())
-        return net::locks_closed();
+    if (called_off && whom.was_closed()) return net::locks_closed();
     if (answer.has_error()) return std::move(answer).error();
     return runtime::answer_to<acquire_result<lease, failure>>(*std::move(answer));
 }

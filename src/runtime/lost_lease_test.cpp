@@ -34,6 +34,23 @@ TEST(LostLease, ARejectedRenewalEndsValidityBeforeItIsHeard) {
     }
 }
 
+// The clock alone ends validity, and the loop that would tell may be at work elsewhere.
+TEST(LostLease, TheEndOfValidityIsTheReasonBeforeItIsTold) {
+    world one;
+    auto a = one.open();
+    std::atomic<bool> over{false};
+    auto ended = a.try_acquire("k", {.ttl = 300ms, .renew = renewal_mode::manual});
+    auto aged = a.try_acquire("l", {.ttl = 300ms, .max_lifetime = 300ms});
+    ASSERT_TRUE(ended && aged);
+    // Told to stop, before anything has ended; the loop stays in there.
+    const std::stop_callback busy{ended->stop_token(), [&] { over.wait(false); }};
+    while (ended->valid() || aged->valid()) std::this_thread::yield();
+    EXPECT_EQ(ended->lost(), loss_reason::validity_ended);
+    EXPECT_EQ(aged->lost(), loss_reason::lifetime_ended);
+    over = true;
+    over.notify_all();
+}
+
 // A program that asks until it succeeds would keep the key from everybody for ever.
 TEST(LostLease, WhatIsLostIsNotRenewed) {
     world one;
@@ -53,7 +70,7 @@ TEST(LostLease, ALossAfterTheStopIsToldToTheWatch) {
     world one;
     auto a = one.open();
     auto b = one.open_with(std::make_shared<testing_faults::plan>());
-    auto lease = a.try_acquire("k", {.ttl = 9s, .grace = 3s});
+    auto lease = a.try_acquire("k", {.ttl = 15s, .grace = 5s});
     ASSERT_TRUE(lease);
     std::atomic<bool> told{false};
     lease->watch_deadline([&](instant stop_at, instant valid_until) {
@@ -203,10 +220,10 @@ TEST(LostLease, TheJitterOfAClaimIsPartOfItsWait) {
     const auto held = a.try_acquire("k", {.ttl = 10min});
     ASSERT_TRUE(held);
     const auto began = lease_clock::now();
-    EXPECT_TRUE(refused(b.acquire("k", {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
+    EXPECT_TRUE(rejected(b.acquire("k", {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
     const auto slot = a.try_acquire_slot("gpu", 1, {.ttl = 10min});
     ASSERT_TRUE(slot);
-    EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
+    EXPECT_TRUE(rejected(b.acquire_slot("gpu", 1, {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
     EXPECT_LT(lease_clock::now() - began, 30s);
 }
 

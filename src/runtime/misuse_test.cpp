@@ -18,9 +18,13 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <latch>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace pawl {
@@ -96,7 +100,7 @@ TEST(Misuse, ALeaseThatOutlivesItsLocksIsLost) {
     }
     EXPECT_EQ(ears->closed, 2);
     // Whoever held it may still be at work: the TTL has to pass.
-    EXPECT_TRUE(refused(one.open().try_acquire("k", {.ttl = 1min})));
+    EXPECT_TRUE(rejected(one.open().try_acquire("k", {.ttl = 1min})));
 }
 
 TEST(Misuse, AReleaseOnAHandleOfManySaysSo) {
@@ -247,9 +251,36 @@ TEST(Misuse, InTheChildOfAForkEveryHandleIsDead) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
     EXPECT_TRUE((*held)->valid());
     auto b = one.open();
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 1min})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 1min})));
     EXPECT_EQ((*held)->release(), release_outcome::released);
     EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
+}
+
+// Goal: the end of a set does not wait for a thread that its process does not have. Method: a fork
+// while the parent's set is being told to stop.
+TEST(Misuse, InTheChildOfAForkASetEndsAlsoWhileItsParentIsToldToStop) {
+    world one;
+    auto a = std::make_unique<locks>(one.open());
+    auto held = std::make_unique<acquired<lease_set>>(a->acquire_all({"k", "l"}, {.ttl = 1min}));
+    ASSERT_TRUE(*held);
+    std::latch told{1}, forked{1};
+    const std::stop_callback stopping{(*held)->stop_token(), [&] {
+                                          told.count_down();
+                                          forked.wait();
+                                      }};
+    std::thread closing{[&] { a.reset(); }};
+    told.wait();
+    const auto child = fork();
+    if (child == 0) {
+        alarm(30);
+        held.reset();
+        _exit(0);
+    }
+    forked.count_down();
+    closing.join();
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <pawl/mutex.hpp>
 
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using runtime::engine;
 
-[[noreturn]] void refuse(std::errc why, const std::string& what) {
+[[noreturn]] void reject(std::errc why, const std::string& what) {
     throw std::system_error{std::make_error_code(why), what};
 }
 
@@ -41,12 +41,16 @@ public:
         : home_{where.home()}, closing_{where.closing()}, key_{std::move(key)}, options_{options} {}
 
     const std::string& key() const noexcept { return key_; }
+    // To be asked first: in the child of a fork() the thread that has the mutex may not be there.
+    bool is_elsewhere() const noexcept { return home_->is_elsewhere(); }
+    void check_here() const {
+        if (is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    }
 
     bool acquire(millis wait) {
-        // First: in the child of a fork nobody may be there who lets a lock go.
-        if (home_->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+        check_here();
         if (find() != nullptr)
-            refuse(std::errc::resource_deadlock_would_occur,
+            reject(std::errc::resource_deadlock_would_occur,
                    "this thread has locked '" + key_ + "' already");
         const runtime::link::visit on{*home_};
         if (!on) throw store_error{net::locks_closed()};
@@ -63,15 +67,16 @@ public:
     }
 
     const pawl::lease& held(const char* what) const {
+        check_here();
         const auto* mine = find();
-        if (mine == nullptr) refuse_stranger(what);
+        if (mine == nullptr) reject_stranger(what);
         return *mine;
     }
 
     pawl::lease take(const char* what) {
         const std::lock_guard lock{mutex_};
         const auto mine = std::ranges::find(holders_, std::this_thread::get_id(), &holder::thread);
-        if (mine == holders_.end()) refuse_stranger(what);
+        if (mine == holders_.end()) reject_stranger(what);
         auto ending = std::move(*mine->held);
         holders_.erase(mine);
         return ending;
@@ -89,8 +94,8 @@ private:
         return mine == holders_.end() ? nullptr : mine->held.get();
     }
 
-    [[noreturn]] void refuse_stranger(const char* what) const {
-        refuse(std::errc::operation_not_permitted,
+    [[noreturn]] void reject_stranger(const char* what) const {
+        reject(std::errc::operation_not_permitted,
                std::string{what} + " by a thread that has not locked '" + key_ + "'");
     }
 
@@ -116,7 +121,7 @@ mutex::mutex(locks& at, std::string key, const lease_options& options) {
 
 mutex::~mutex() = default;
 
-const std::string& mutex::key() const noexcept { return state_->key(); }
+const std::string& mutex::key() const& noexcept { return state_->key(); }
 
 void mutex::lock() {
     while (!state_->acquire(wait_max)) continue;
@@ -125,15 +130,22 @@ void mutex::lock() {
 bool mutex::try_lock() { return state_->acquire(millis{0}); }
 bool mutex::wait_for_key(millis wait) { return state_->acquire(wait); }
 
-void mutex::unlock() { const auto ending = state_->take("unlock()"); }
+// Guards call it in their destructors, and the key is the parent's.
+void mutex::unlock() {
+    if (state_->is_elsewhere()) return;
+    const auto ending = state_->take("unlock()");
+}
 
-release_outcome mutex::unlock_and_wait() { return state_->take("unlock_and_wait()").release(); }
+release_outcome mutex::unlock_and_wait() {
+    if (state_->is_elsewhere()) return release_outcome::lost;
+    return state_->take("unlock_and_wait()").release();
+}
 
-const lease& mutex::lease() const { return state_->held("lease()"); }
+const lease& mutex::lease() const& { return state_->held("lease()"); }
 
 void mutex::check() const {
-    const auto& mine = state_->held("check()");
-    if (!mine.valid()) throw lease_lost{key(), mine.lost().value_or(loss_reason::validity_ended)};
+    if (state_->is_elsewhere()) throw lease_lost{key(), loss_reason::closed};
+    if (const auto why = state_->held("check()").lost()) throw lease_lost{key(), *why};
 }
 
 }  // namespace pawl

@@ -6,10 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -57,7 +62,7 @@ TEST(Mutex, GuardsOfTheStandardLibraryHoldTheKey) {
         const std::lock_guard hold{door};
         EXPECT_TRUE(is_held(b, "door"));
         EXPECT_EQ(door.lease().token(), b.inspect("door")->holder);
-        EXPECT_TRUE(refused(b.try_acquire("door", plain)));
+        EXPECT_TRUE(rejected(b.try_acquire("door", plain)));
     }
     EXPECT_TRUE(a.drain(10s));
     EXPECT_FALSE(is_held(b, "door"));
@@ -252,6 +257,59 @@ TEST(Mutex, AWaitThatTheEndOfLocksMeetsIsADefinedError) {
     a.reset();
     waiter.join();
     EXPECT_TRUE(closed);
+}
+
+// Goal: a child of a fork() waits for no mutex that a thread of its parent had. Method: many forks
+// beside a thread that always looks at what it holds.
+TEST(Mutex, InTheChildOfAForkItIsDead) {
+    world one;
+    auto a = one.open();
+    mutex door{a, "door", plain};
+    std::atomic<bool> over{false};
+    std::latch locked{1};
+    std::thread holder{[&] {
+        const std::lock_guard hold{door};
+        locked.count_down();
+        while (!over) door.check();
+    }};
+    locked.wait();
+    const auto in_child = [&] {
+        int failed = 0;
+        const auto check = [&](bool right) { failed += right ? 0 : 1; };
+        const auto is_rejected = [](auto call) {
+            try {
+                call();
+            } catch (const std::logic_error&) {
+                return true;
+            }
+            return false;
+        };
+        door.unlock();
+        check(door.unlock_and_wait() == release_outcome::lost);
+        check(is_rejected([&] { static_cast<void>(door.lease()); }));
+        check(is_rejected([&] { static_cast<void>(door.try_lock()); }));
+        try {
+            door.check();
+            ++failed;
+        } catch (const lease_lost& error) {
+            check(error.reason() == loss_reason::closed);
+        }
+        return failed;
+    };
+    int failed = 0;
+    for (int i = 0; i < 50 && failed == 0; ++i) {
+        const auto child = fork();
+        if (child == 0) {
+            // Whatever hangs is a failure too.
+            alarm(30);
+            _exit(in_child());
+        }
+        int status = 0;
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) ++failed;
+    }
+    over = true;
+    holder.join();
+    EXPECT_EQ(failed, 0);
 }
 
 // The object goes while it is locked, as when a scope ends by an exception: the key is released.

@@ -192,8 +192,10 @@ awaitable<void> partition_runner::claim(std::shared_ptr<partition_runner> self, 
     auto options = self->made_of_.options.lease;
     options.on_store_down = store_down::fail;
     const wait_policy how_long{.wait = claim_wait};
-    auto asking = engine::acquire_with_reason(self->made_of_.home, self->key_of(which), options,
-                                              how_long, std::move(called_off));
+    // The members know whose it is to be.
+    auto asking =
+        engine::acquire_with_reason(self->made_of_.home, self->key_of(which), options, how_long,
+                                    std::move(called_off), nullptr, instant::max(), false);
     auto answer = co_await std::move(asking);
     const auto now = self->made_of_.home->now();
     if (answer.has_error()) {

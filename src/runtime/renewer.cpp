@@ -137,7 +137,7 @@ void renewer::take_answer(const std::shared_ptr<lease_state>& who, instant sent,
     who->beat.renewal_answered(sent, answer, now, uniform());
     if (watcher_) report_renewal(*who, answer, now);
     who->publish();
-    // At once: who hears that a renewal was refused is not to be told that the lease is valid.
+    // At once: who hears that a renewal was rejected is not to be told that the lease is valid.
     if (who->kept && !who->beat.valid(now)) return lose(who, reason_at(*who, now));
     schedule(who, who->beat.next(now).until);
 }

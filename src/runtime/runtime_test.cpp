@@ -2,8 +2,10 @@
 // decision about time is tested on virtual time in src/lease and test_support/simulation.
 #include <pawl/pawl.hpp>
 
+#include "test_support/conformance/expectations.hpp"
 #include "test_support/faults/world.hpp"
 #include "time/clocks.hpp"
+#include "time/pause.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -28,7 +30,7 @@ TEST(Locks, OneHolderAtATimeAndTokensRise) {
     auto first = a.try_acquire("k", {.ttl = 10s});
     ASSERT_TRUE(first);
     EXPECT_TRUE(first->valid());
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 10s})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 10s})));
     const auto token = first->token();
     EXPECT_EQ(first->release(), release_outcome::released);
     auto second = b.try_acquire("k", {.ttl = 10s});
@@ -131,22 +133,24 @@ TEST(Locks, AGrantThatIsNoneIsRejectedAndWithdrawn) {
 TEST(Locks, AWaitEndsInTimeWhileTheStoreIsAway) {
     world one;
     auto a = one.open();
-    one.faults->silence = 2800ms;
+    one.faults->silence = 3900ms;
     for (const auto when_down : {store_down::fail, store_down::retry}) {
-        const auto began = lease_clock::now();
-        EXPECT_THROW(
-            static_cast<void>(a.acquire("k", {.ttl = 1min, .on_store_down = when_down}, 3s)),
-            store_error);
-        EXPECT_LT(lease_clock::now() - began, 5500ms);
+        // A second request that was waited for would have been over after 7.8 s.
+        EXPECT_TRUE(conformance::takes_less(7500ms, [&] {
+            EXPECT_THROW(
+                static_cast<void>(a.acquire("k", {.ttl = 1min, .on_store_down = when_down}, 4s)),
+                store_error);
+        }));
     }
 }
 
 TEST(Locks, TheHeartbeatKeepsALeaseFarBeyondItsTtl) {
     world one;
     auto a = one.open(), b = one.open();
-    auto lease = a.try_acquire("k", {.ttl = 2s});
+    // A machine that stands still for two thirds of it ends it.
+    auto lease = a.try_acquire("k", {.ttl = 9s});
     ASSERT_TRUE(lease);
-    EXPECT_TRUE(refused(b.acquire("k", {.ttl = 2s}, 5s)));
+    EXPECT_TRUE(rejected(b.acquire("k", {.ttl = 9s}, 20s)));
     EXPECT_TRUE(lease->valid());
     EXPECT_FALSE(lease->lost());
 }
@@ -168,18 +172,19 @@ TEST(Locks, AnUnresponsiveStoreStopsTheJobInTime) {
     world one;
     auto a = one.open();
     const auto before = lease_clock::now();
-    // Two seconds between the two, as a busy machine may run this thread that late.
-    auto lease = a.try_acquire("k", {.ttl = 4s, .grace = 2s});
+    // Five seconds between the two, as a busy machine may run this thread that late.
+    auto lease = a.try_acquire("k", {.ttl = 15s, .grace = 5s});
     ASSERT_TRUE(lease);
     one.faults->fail_all = errc::outcome_unknown;
     wait_for_stop(lease->stop_token());
-    EXPECT_LT(lease_clock::now(), before + 4s);
+    EXPECT_LT(lease_clock::now(), before + 15s);
 }
 
 TEST(Locks, ARenewalThatFailsTwiceIsMadeUpFor) {
     world one;
     auto a = one.open();
-    auto lease = a.try_acquire("k", {.ttl = 4s, .grace = 0ms});
+    // Five seconds are left of it then.
+    auto lease = a.try_acquire("k", {.ttl = 12s, .grace = 0ms});
     ASSERT_TRUE(lease);
     const auto first_end = lease->valid_until();
     one.faults->renewals_to_fail = 2;
@@ -225,14 +230,16 @@ TEST(Locks, ThatTheStoreIsGoneIsHeardWhileAClaimIsStillWithdrawn) {
 // renewed for longer than one of the short leases, then the store goes silent.
 TEST(Locks, AGrantShorterThanRequestedIsRenewedAndValidAsGranted) {
     world one;
-    constexpr millis granted = 2500ms;
+    // Five of its seconds are left when it is renewed.
+    constexpr millis granted = 7500ms;
     one.faults->ttl_granted = granted;
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 1min, .grace = 0ms});
     ASSERT_TRUE(lease);
     const auto first_end = lease->valid_until();
     EXPECT_LE(first_end, lease_clock::now() + granted);
-    while (lease->valid_until() <= first_end + granted && lease->valid()) std::this_thread::yield();
+    while (lease->valid_until() <= first_end + granted && lease->valid())
+        time::pause_until(lease_clock::now() + 2ms);
     EXPECT_TRUE(lease->valid());
     one.faults->fail_all = errc::unreachable;
     wait_for_stop(lease->stop_token());
@@ -335,7 +342,7 @@ TEST(Locks, AWaiterWithoutTheRightToListenAsksOnceASecond) {
     const auto held = a.try_acquire("k", {.ttl = 1min});
     ASSERT_TRUE(held);
     const auto before = one.faults->operations.load();
-    EXPECT_TRUE(refused(b.acquire("k", {.ttl = 1min}, 2s)));
+    EXPECT_TRUE(rejected(b.acquire("k", {.ttl = 1min}, 2s)));
     EXPECT_LE(one.faults->operations - before, 5);
     EXPECT_EQ(ears->failures, 1);
 }
@@ -372,7 +379,7 @@ TEST(Locks, AStopRequestEndsAWait) {
     auto lease = a.try_acquire("k", {.ttl = 1min});
     std::stop_source stop;
     std::thread waiter{
-        [&] { EXPECT_TRUE(refused(b.acquire("k", {.ttl = 1min}, 1h, stop.get_token()))); }};
+        [&] { EXPECT_TRUE(rejected(b.acquire("k", {.ttl = 1min}, 1h, stop.get_token()))); }};
     while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
     stop.request_stop();
     waiter.join();
@@ -427,7 +434,7 @@ TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
     ASSERT_TRUE(outer && inner);
     EXPECT_EQ(outer->token(), inner->token());
     EXPECT_EQ(inner->release(), release_outcome::still_shared);
-    EXPECT_TRUE(refused(b.try_acquire("k", again)));
+    EXPECT_TRUE(rejected(b.try_acquire("k", again)));
     EXPECT_EQ(outer->release(), release_outcome::released);
     EXPECT_TRUE(b.try_acquire("k", again));
 }
@@ -501,7 +508,7 @@ TEST(Locks, AHandleCanBeSharedAndTheLastOneReleases) {
         const auto inner = outer->share();
         EXPECT_EQ(inner.token(), outer->token());
     }
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 1min})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 1min})));
     outer->release();
     EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
 }
@@ -629,7 +636,7 @@ TEST(AsyncRun, RunsTheBodyAwayFromTheCallersThread) {
 }
 
 struct counting : observer {
-    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0}, trouble{0}, denied{0};
+    std::atomic<int> granted{0}, rejected{0}, lost{0}, released{0}, trouble{0}, denied{0};
     void on_renew(std::string_view, bool renewed, int failures) override {
         if (!renewed && failures == 0) ++denied;
     }
@@ -637,7 +644,7 @@ struct counting : observer {
         trouble = failures;
     }
     void on_acquire(std::string_view, acquire_outcome outcome, millis) override {
-        ++(outcome == acquire_outcome::granted ? granted : refused);
+        ++(outcome == acquire_outcome::granted ? granted : rejected);
     }
     void on_lost(std::string_view, fence_token, loss_reason) override { ++lost; }
     void on_release(std::string_view, fence_token, millis) override { ++released; }
@@ -648,7 +655,8 @@ TEST(Observer, HearsOfRenewalFailuresWhileTheLeaseIsStillValid) {
     world one;
     auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears});
-    auto lease = a.try_acquire("k", {.ttl = 4s, .max_renew_failures = 2, .grace = 0ms});
+    // Five seconds are left of it then.
+    auto lease = a.try_acquire("k", {.ttl = 12s, .max_renew_failures = 2, .grace = 0ms});
     one.faults->renewals_to_fail = 2;
     while (ears->trouble == 0 && lease->valid()) std::this_thread::yield();
     EXPECT_EQ(ears->trouble, 2);
@@ -660,12 +668,12 @@ TEST(Observer, HearsOfEveryGrantRejectionLossAndRelease) {
     auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears}), b = one.open({.observer = ears});
     auto lease = a.try_acquire("k", {.ttl = 4s});
-    EXPECT_TRUE(refused(b.try_acquire("k", {.ttl = 4s})));
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 4s})));
     b.force_release("k", lease->token(), 0ms);
     wait_for_stop(lease->stop_token());
     lease->release();
     EXPECT_EQ(ears->granted, 1);
-    EXPECT_EQ(ears->refused, 1);
+    EXPECT_EQ(ears->rejected, 1);
     EXPECT_EQ(ears->denied, 1);
     EXPECT_EQ(ears->lost, 1);
     EXPECT_EQ(ears->released, 1);

@@ -109,7 +109,7 @@ async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot
         wanted.options.acquire_jitter = millis{0};
     }
     if (wanted.wait.count() == 0) {
-        auto looking = try_each(self, std::move(wanted), std::move(stop));
+        auto looking = try_each(self, std::move(wanted), instant::max(), std::move(stop));
         co_return co_await std::move(looking);
     }
     auto line = self->lines_->enter(wanted.name, until - self->where_->now(), place);
@@ -120,7 +120,7 @@ async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot
             busy{fence_token{}, self->where_->owner(), wanted.options.ttl, busy_reason::held}};
     }
     auto asked = wanted;
-    auto looking = try_each(self, std::move(asked), stop);
+    auto looking = try_each(self, std::move(asked), until, stop);
     auto answer = co_await std::move(looking);
     const bool is_busy = answer.has_value() && std::holds_alternative<busy>(*answer);
     if (!is_busy || self->where_->now() >= until) co_return answer;
@@ -129,16 +129,18 @@ async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot
 }
 
 async<slot_claimed> slot_claimer::try_each(std::shared_ptr<slot_claimer> self, slot_request wanted,
-                                           std::stop_token stop) {
+                                           instant until, std::stop_token stop) {
     std::uniform_int_distribution<std::uint32_t> any{0, wanted.count - 1};
     const auto first = any(self->random_);
     std::optional<busy> soonest;
     std::optional<failure> trouble;
     int unreached = 0;  // in a row
     for (std::uint32_t i = 0; i < wanted.count; ++i) {
+        if (i > 0 && self->where_->now() >= until) break;
         const auto index = (first + i) % wanted.count;
-        auto claiming = engine::acquire_with_reason(self->where_, wanted.key_of(index),
-                                                    wanted.options, wait_policy{}, stop);
+        auto claiming =
+            engine::acquire_with_reason(self->where_, wanted.key_of(index), wanted.options,
+                                        wait_policy{}, stop, nullptr, until);
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) {
             trouble = answer.error();

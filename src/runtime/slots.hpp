@@ -48,8 +48,9 @@ public:
     std::size_t waiting(const std::string& name) const { return lines_->waiting(name); }
 
 private:
+    // Looks at the first in any case.
     static async<slot_claimed> try_each(std::shared_ptr<slot_claimer> self, slot_request wanted,
-                                        std::stop_token stop);
+                                        instant until, std::stop_token stop);
     static async<slot_claimed> wait_for_any(std::shared_ptr<slot_claimer> self, slot_request wanted,
                                             instant until, std::stop_token stop);
 

@@ -1,6 +1,7 @@
 // Semaphores, over a store in memory: what holds on every store is tested in src/assembly.
 #include <pawl/pawl.hpp>
 
+#include "test_support/conformance/expectations.hpp"
 #include "test_support/faults/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -37,7 +38,7 @@ void wait_for_waiters(locks& where, const std::string& key, std::uint32_t count)
 }
 
 template <class Call>
-std::string refusal(Call call) {
+std::string rejection(Call call) {
     try {
         call();
     } catch (const option_error& error) {
@@ -61,8 +62,8 @@ TEST(Slots, AsManyHoldersAsThereAreSlotsEachWithItsOwn) {
         held.push_back(*std::move(mine));
     }
     EXPECT_EQ(indices, (std::set<std::uint32_t>{0, 1, 2}));
-    EXPECT_TRUE(refused(a.try_acquire_slot("gpu", 3, plain)));
-    EXPECT_TRUE(refused(b.try_acquire_slot("gpu", 3, plain)));
+    EXPECT_TRUE(rejected(a.try_acquire_slot("gpu", 3, plain)));
+    EXPECT_TRUE(rejected(b.try_acquire_slot("gpu", 3, plain)));
     const auto freed = held.back().index();
     const auto token = held.back().token();
     EXPECT_EQ(held.back().release(), release_outcome::released);
@@ -89,7 +90,7 @@ TEST(Slots, AWaiterTakesWhicheverSlotIsFreeFirst) {
         ASSERT_TRUE(got);
         EXPECT_EQ(got->index(), freed);
         // Nothing else was taken on the way.
-        EXPECT_TRUE(refused(b.try_acquire_slot("gpu", 3, plain)));
+        EXPECT_TRUE(rejected(b.try_acquire_slot("gpu", 3, plain)));
     }
 }
 
@@ -98,10 +99,10 @@ TEST(Slots, AWaitEndsWithItsTimeAndWithItsStop) {
     auto a = one.open(), b = one.open();
     const auto held = a.try_acquire_slot("gpu", 1, plain);
     ASSERT_TRUE(held);
-    EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, plain, 50ms)));
+    EXPECT_TRUE(rejected(b.acquire_slot("gpu", 1, plain, 50ms)));
     std::stop_source stop;
     std::thread waiter{
-        [&] { EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, plain, 1h, stop.get_token()))); }};
+        [&] { EXPECT_TRUE(rejected(b.acquire_slot("gpu", 1, plain, 1h, stop.get_token()))); }};
     wait_for_waiters(a, "gpu/0", 1);
     stop.request_stop();
     waiter.join();
@@ -220,7 +221,7 @@ TEST(Slots, AKeyOutOfReachLeavesTheOthers) {
     }
     std::vector<slot> held;
     for (int i = 0; i < 2; ++i) held.push_back(b.try_acquire_slot("gpu", 2, plain).value());
-    EXPECT_TRUE(refused(a.try_acquire_slot("gpu", 2, plain)));
+    EXPECT_TRUE(rejected(a.try_acquire_slot("gpu", 2, plain)));
     std::optional<slot> got;
     std::thread waiter{[&] { got = a.acquire_slot("gpu", 2, plain, 1min); }};
     wait_for_waiters(b, "gpu/1", 1);
@@ -228,7 +229,7 @@ TEST(Slots, AKeyOutOfReachLeavesTheOthers) {
     waiter.join();
     ASSERT_TRUE(got);
     EXPECT_EQ(got->index(), 1U);
-    EXPECT_TRUE(refused(a.acquire_slot("gpu", 2, plain, 50ms)));
+    EXPECT_TRUE(rejected(a.acquire_slot("gpu", 2, plain, 50ms)));
 }
 
 // Goal: the end of a wait is the store's trouble where no slot answers. Method: all keys fail.
@@ -251,6 +252,19 @@ TEST(Slots, AWaitEndsWhenNoSlotAnswers) {
     held.clear();
     waiter.join();
     EXPECT_TRUE(thrown);
+}
+
+// Goal: a wait for a slot ends in time also where the store is away, as a wait for a key does.
+// Method: the store does not answer; two looks with its timeout each, for two keys, took 11 s.
+TEST(Slots, AWaitEndsInTimeWhileTheStoreIsAway) {
+    world one;
+    auto a = one.open();
+    one.faults->silence = 2800ms;
+    for (const auto when_down : {store_down::fail, store_down::retry}) {
+        const lease_options how{.ttl = 1min, .on_store_down = when_down};
+        EXPECT_TRUE(conformance::takes_less(
+            7s, [&] { EXPECT_THROW((void)a.acquire_slot("gpu", 4, how, 3s), store_error); }));
+    }
 }
 
 // The store goes away while one waits.
@@ -279,7 +293,7 @@ TEST(Slots, WhatMakesNoSenseIsRejected) {
     world one;
     auto a = one.open();
     const auto ask = [&](std::string_view name, std::uint32_t count, lease_options how) {
-        return refusal([&] { (void)a.try_acquire_slot(name, count, how); });
+        return rejection([&] { (void)a.try_acquire_slot(name, count, how); });
     };
     EXPECT_EQ(ask("gpu", 0, plain), "invalid number of slots '0'; expected 1 to 256");
     EXPECT_THAT(ask("gpu", 257, plain), HasSubstr("'257'"));
@@ -290,7 +304,7 @@ TEST(Slots, WhatMakesNoSenseIsRejected) {
     EXPECT_NE(ask(std::string(511, 'k'), 2, plain), "");
     EXPECT_EQ(ask(std::string(510, 'k'), 2, plain), "");
     EXPECT_NE(ask("gpu", 2, {}), "");
-    EXPECT_NE(refusal([&] { (void)a.acquire_slot("gpu", 2, plain, -1ms); }), "");
+    EXPECT_NE(rejection([&] { (void)a.acquire_slot("gpu", 2, plain, -1ms); }), "");
 }
 
 boost::asio::awaitable<bool> take_two(locks& where) {

@@ -4,11 +4,13 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/done_mark.hpp"
-#include "schedule/log_text.hpp"
+#include "schedule/job/log_text.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -72,9 +74,10 @@ bool fails_open(const track& which, const failure& why) {
            which.decisions.wanted().kind == request_kind::occurrence;
 }
 
+// What is asked for by hand runs all the same.
 bool is_paused(const track& which) {
     const auto home = which.owner.lock();
-    return home && home->paused && which.decisions.wanted().kind == request_kind::occurrence;
+    return home && home->paused && which.decisions.wanted().kind != request_kind::trigger;
 }
 
 bool may_begin(const node_state& node, const track& which) {
@@ -102,9 +105,12 @@ bool was_passed(const node_state& node, const track& which, occurrence last) {
 lease_options options_of(const track& which) {
     auto options = which.plan->lease;
     const auto& wanted = which.decisions.wanted();
-    if (wanted.occurrence && !wanted.passed && which.plan->queue.delivery != delivery::off) {
+    const bool is_orphan = wanted.kind == request_kind::orphan;
+    const bool is_remembered = is_orphan || which.plan->queue.delivery != delivery::off;
+    if (wanted.occurrence && !wanted.passed && is_remembered) {
         options.occurrence = wanted.occurrence;
-        options.delivery = which.plan->mode();
+        // An orphan's row says how it was to be run, whatever the job has become since.
+        options.delivery = is_orphan ? delivery::at_least_once : which.plan->mode();
     }
     return options;
 }
@@ -130,29 +136,40 @@ async<std::optional<record>> look_at(std::shared_ptr<runtime::engine> engine, st
     co_return std::move(seen->front());
 }
 
+struct holder_of_key {
+    std::string shown{};  // in one line; empty where the key state's own words say it all
+    bool is_live_agent = false;
+};
+
 // For the row of an occurrence that gives way. Only an agent's owner is on the list of nodes: any
 // other holder is no run of a job. Empty where the key state's own words say it all.
-awaitable<std::string> name_holder(node_state& node, std::shared_ptr<track> which, busy other,
-                                   std::optional<record> lock) {
+awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> which, busy other,
+                                     std::optional<record> lock) {
     const auto until = node.now() + other.remaining;
     const auto shown_key = "lock " + base::printable(which->key);
     const auto left = "until " + second_text(until) + " (" + length_text(other.remaining) + ")";
-    if (other.reason == busy_reason::cooldown) co_return shown_key + " was in cooldown " + left;
-    if (other.owner == node.me.owner) co_return std::string{};
+    holder_of_key found;
+    found.shown = shown_key + " was in cooldown " + left;
+    if (other.reason == busy_reason::cooldown) co_return found;
+    if (other.owner == node.me.owner) co_return holder_of_key{{}, true};
     auto listing = node.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     std::string since;
     if (lock && lock->holder == other.holder)
         since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
-    const auto held = shown_key + " was held by " + base::printable(other.owner) + since +
-                      " (token " + std::to_string(number(other.holder)) + "), " + left +
-                      " unless renewed";
-    if (nodes.has_error()) co_return held;
+    found.shown = shown_key + " was held by " + base::printable(other.owner) + since + " (token " +
+                  std::to_string(number(other.holder)) + "), " + left + " unless renewed";
+    if (nodes.has_error()) co_return found;
     const auto agent = std::find_if(nodes->begin(), nodes->end(),
                                     [&](const node_entry& one) { return one.id == other.owner; });
-    if (agent == nodes->end()) co_return held + "; it is no run of this job";
-    co_return std::string{text_of(skip_reason::overlap)} + " on " + base::printable(agent->name) +
-        since;
+    if (agent == nodes->end()) {
+        found.shown += "; it is no run of this job";
+        co_return found;
+    }
+    found.is_live_agent = agent->age < node_silence_max;
+    found.shown =
+        std::string{text_of(skip_reason::overlap)} + " on " + base::printable(agent->name) + since;
+    co_return found;
 }
 
 }  // namespace
@@ -220,8 +237,10 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
             which->decisions.on_failure(node_.loop.now(), node_.uniform());
             continue;
         }
-        const bool waits_in_line = step.timeout.count() > 0;
-        if (!waits_in_line && catches_up(*which)) {
+        // What waits for the key, or for room, is asked about once it has that.
+        const bool waits =
+            step.timeout.count() > 0 || which->decisions.queue().current()->was_crowded;
+        if (!waits && catches_up(*which)) {
             auto asking = leave_skipped(which);
             const bool settled = co_await std::move(asking);
             if (settled) continue;
@@ -255,8 +274,9 @@ bool acquirer::catches_up(const track& which) const {
     const bool was_sent = which.unresolved && which.unresolved->occurrence == *wanted.occurrence;
     if (was_sent || wanted.begun) return false;
     return others_.where.catches_up(wall_of(*wanted.occurrence), node_.now(),
-                                    gives_way(which.plan->queue) ? positions::when_busy::gives_way
-                                                                 : positions::when_busy::waits);
+                                    may_be_skipped(which.plan->queue)
+                                        ? positions::when_busy::gives_way
+                                        : positions::when_busy::waits);
 }
 
 // True when no claim is to be made.
@@ -282,10 +302,10 @@ awaitable<bool> acquirer::take_turn(std::shared_ptr<track> which) {
     auto& decisions = which->decisions;
     const auto home = which->owner.lock();
     const auto bound = which->plan->runs_max;
-    const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
+    const auto job_is_full = [&] { return bound > 0 && *home->running >= bound; };
     const bool was_full = job_is_full();
     if (!was_full && capacity_.try_take()) {
-        decisions.on_room(node_.loop.now());
+        decisions.on_room(node_.loop.now(), may_fire(*which));
         co_return true;
     }
     decisions.on_full();
@@ -301,7 +321,7 @@ awaitable<bool> acquirer::take_turn(std::shared_ptr<track> which) {
     // It may have waited for hours.
     const bool begins = served && may_begin(node_, *which);
     if (begins && !job_is_full()) {
-        decisions.on_room(node_.loop.now());
+        decisions.on_room(node_.loop.now(), may_fire(*which));
         co_return true;
     }
     if (served) capacity_.give_back();
@@ -313,7 +333,7 @@ awaitable<bool> acquirer::take_turn(std::shared_ptr<track> which) {
 }
 
 void acquirer::leave_turn(known_job& home) {
-    --home.running;
+    --*home.running;
     capacity_.give_back();
 }
 
@@ -339,9 +359,9 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
     if (!has_room) co_return false;
     // Counted from here: partitions of a job that come due together ask at the same time.
     const auto home = which->owner.lock();
-    ++home->running;
+    ++*home->running;
     // Others may have told meanwhile what became of it, or of the later one in its place.
-    const bool has_waited = which->decisions.queue().current()->was_crowded ||
+    const bool has_waited = wait.count() > 0 || which->decisions.queue().current()->was_crowded ||
                             which->decisions.wanted().occurrence != asked;
     if (!has_waited || !catches_up(*which)) co_return true;
     auto asking = leave_skipped(which);
@@ -361,6 +381,8 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     const bool is_its_turn = co_await std::move(waiting);
     if (!is_its_turn) co_return;
     const auto options = options_of(*which);
+    // As it is asked for: a reload may come before the answer.
+    const auto mode = which->plan->mode();
     const wait_policy none{};
     auto key = which->key;
     auto under = claim_of(node_, *which, options);
@@ -387,7 +409,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     if (std::exchange(node_.store_down, false)) node_.log(log_level::info, "store reachable again");
     if (auto* won = std::get_if<won_lease>(&*answer)) {
         look_for_the_dead(which);
-        auto performing = perform_unless_skipped(which, std::move(*won),
+        auto performing = perform_unless_skipped(which, std::move(*won), mode,
                                                  under ? options.occurrence : std::nullopt);
         co_await std::move(performing);
         co_return leave_turn(*home);
@@ -415,16 +437,27 @@ awaitable<void> acquirer::begin_without_lease(std::shared_ptr<track> which, fail
 }
 
 awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
-    node_.log(log_level::warn, "running without a lease (on_store_down) " +
-                                   job_field(which->plan->name) + ": another node may run it too");
-    if (node_.observer) node_.observer->on_fail_open(which->plan->name);
-    if (node_.records) audit_fail_open(which->plan->name, why.detail);
+    auto mode = which->plan->mode();
     // Its own claim may have marked it: that stays, as its occurrence is run.
-    if (which->unresolved && which->unresolved->occurrence == which->decisions.wanted().occurrence)
-        which->unresolved->has_run = true;
+    auto& sent = which->unresolved;
+    if (sent && sent->occurrence == which->decisions.wanted().occurrence) {
+        sent->has_run = true;
+        mode = sent->options.delivery;
+    }
     which->decisions.on_granted();
-    auto performing = others_.runs.perform(which, std::nullopt);
+    // The journal may answer where the store does not, and know that another node has it.
+    std::function<void()> telling = [this, job = which->plan->name, detail = why.detail] {
+        tell_fail_open(job, detail);
+    };
+    auto performing = others_.runs.perform(which, std::nullopt, mode, std::move(telling));
     co_await std::move(performing);
+}
+
+void acquirer::tell_fail_open(const std::string& job, const std::string& why) {
+    node_.log(log_level::warn, "running without a lease (on_store_down) " + job_field(job) +
+                                   ": another node may run it too");
+    if (node_.observer) node_.observer->on_fail_open(job);
+    if (node_.records) audit_fail_open(job, why);
 }
 
 void acquirer::audit_fail_open(const std::string& job, const std::string& why) {
@@ -444,7 +477,7 @@ awaitable<void> acquirer::keep_auditing() {
         auto one = unaudited_.take_oldest();
         auto auditing = node_.records->append_audit(one.what);
         const auto told = co_await std::move(auditing);
-        // What is refused now is refused again, and the others would wait behind it.
+        // What is rejected now is rejected again, and the others would wait behind it.
         if (told.has_value() || !may_pass(told.error().code)) continue;
         if (node_.stopping) break;
         if (node_.loop.now() < one.since + journal_retry * journal_tries_max)
@@ -479,12 +512,12 @@ awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence l
 // then it is withdrawn, as their row tells what has become of it.
 awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
                                                  std::shared_ptr<runtime::lease_state> won,
-                                                 std::optional<occurrence> claimed) {
+                                                 delivery mode, std::optional<occurrence> claimed) {
     auto& decisions = which->decisions;
     const bool came_late = claimed && won->claim_repeated;
     std::optional<lease> held{lease{std::move(won)}};
     bool was_skipped = false;
-    if (came_late && node_.records && gives_way(which->plan->queue)) {
+    if (came_late && node_.records && may_be_skipped(which->plan->queue)) {
         auto asking =
             has_been_skipped(node_.records, which->plan->name, which->partition, *claimed);
         const auto skipped = co_await std::move(asking);
@@ -502,7 +535,7 @@ awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
         co_return;
     }
     decisions.on_granted();
-    auto performing = others_.runs.perform(which, std::move(held));
+    auto performing = others_.runs.perform(which, std::move(held), mode);
     co_await std::move(performing);
 }
 
@@ -511,7 +544,7 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
     auto& decisions = which->decisions;
     const auto wanted = decisions.wanted();
     which->busy_under = other.holder;
-    bool marked = false, passed = false;
+    bool marked = false, passed = false, overlaps = false;
     std::string holder;
     if (wanted.occurrence && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
@@ -539,9 +572,14 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
             const auto row = co_await std::move(finding);
             marked = row.has_value() && *row && (*row)->status != run_status::skipped;
         }
+        overlaps = *seen && is_overlapped(which->plan->queue, **seen, *wanted.occurrence,
+                                          node_.engine->settings().max_skew);
         if (!marked && node_.records && wanted.kind == request_kind::occurrence) {
             auto naming = name_holder(node_, which, other, *seen);
-            holder = co_await std::move(naming);
+            auto named = co_await std::move(naming);
+            holder = std::move(named.shown);
+            // What a lock of somebody else or a dead agent's lease holds up is waited for.
+            overlaps = overlaps && named.is_live_agent;
         }
     }
     if (other.reason == busy_reason::early && wanted.occurrence && !node_.records) {
@@ -552,7 +590,8 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
         node_.time_changed.cancel();
     }
     if (passed && !wanted.passed) co_return decisions.on_passed();
-    decisions.on_busy(other, marked, node_.loop.now(), node_.uniform(), std::move(holder));
+    decisions.on_busy(other, marked, node_.loop.now(), node_.uniform(), std::move(holder),
+                      overlaps);
 }
 
 // The same where this node has only looked, as it has left `latest` to others.

@@ -5,15 +5,15 @@
 #pragma once
 
 #include "runtime/engine.hpp"
-#include "schedule/audit_backlog.hpp"
-#include "schedule/control_cache.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
-#include "schedule/positions.hpp"
+#include "schedule/execution/runner.hpp"
+#include "schedule/job/job_table.hpp"
+#include "schedule/queue/positions.hpp"
+#include "schedule/queue/run_capacity.hpp"
 #include "schedule/reconciler.hpp"
-#include "schedule/run_capacity.hpp"
-#include "schedule/runner.hpp"
-#include "schedule/skip_recorder.hpp"
+#include "schedule/state/audit_backlog.hpp"
+#include "schedule/state/control_cache.hpp"
+#include "schedule/state/node_state.hpp"
+#include "schedule/state/skip_recorder.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -65,9 +65,11 @@ private:
     void leave_turn(known_job& home);
     boost::asio::awaitable<void> begin_without_lease(std::shared_ptr<track> which, failure why);
     boost::asio::awaitable<void> run_without_lease(std::shared_ptr<track> which, failure why);
+    void tell_fail_open(const std::string& job, const std::string& why);
     void audit_fail_open(const std::string& job, const std::string& why);
     boost::asio::awaitable<void> keep_auditing();
     boost::asio::awaitable<void> perform_unless_skipped(std::shared_ptr<track> which, won_lease won,
+                                                        delivery mode,
                                                         std::optional<occurrence> claimed);
 
     boost::asio::awaitable<void> settle_done(std::shared_ptr<track> which, occurrence last);

@@ -1,7 +1,7 @@
 #include "schedule/control_watcher.hpp"
 
-#include "schedule/intervals.hpp"
-#include "schedule/log_text.hpp"
+#include "schedule/job/log_text.hpp"
+#include "schedule/timing/intervals.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -21,15 +21,22 @@ awaitable<void> control_watcher::watch() {
     }
 }
 
+// Once for each time. Of a journal that is away the registrar tells.
+void control_watcher::on_not_read(const failure& why) {
+    if (node_.journal_down || std::exchange(is_unread_, true)) return;
+    node_.log(log_level::warn, "control state not read: " + why.detail);
+}
+
 awaitable<void> control_watcher::look() {
     if (!node_.records) co_return;
     auto reading = node_.records->read_control_state();
     auto seen = co_await std::move(reading);
-    if (seen.has_error()) co_return;
+    if (seen.has_error()) co_return on_not_read(seen.error());
+    is_unread_ = false;
     std::optional<control_cache::learning> learned;
     // A node that has not published its jobs does not know since when they have been due.
     if (!others_.control.was_read() && (node_.ready || !others_.where.knows_since())) {
-        others_.control.replace_pauses(std::move(seen->pauses));
+        take_pauses(std::move(seen->pauses));
         learned.emplace(others_.control);
         auto learning = learn_what_is_due();
         const bool knows = co_await std::move(learning);
@@ -38,7 +45,7 @@ awaitable<void> control_watcher::look() {
         // That took as long as the store did, and a job may be paused by now.
         auto again = node_.records->read_control_state();
         seen = co_await std::move(again);
-        if (seen.has_error()) co_return;
+        if (seen.has_error()) co_return on_not_read(seen.error());
     }
     if (node_.ready && !others_.control.was_read())
         node_.log(log_level::info,
@@ -52,7 +59,7 @@ awaitable<void> control_watcher::note_pauses() {
     if (!node_.records) co_return;
     auto reading = node_.records->read_control_state();
     auto seen = co_await std::move(reading);
-    if (seen.has_value()) others_.control.replace_pauses(std::move(seen->pauses));
+    if (seen.has_value()) take_pauses(std::move(seen->pauses));
 }
 
 // A node that started without its journal has begun now, whatever was due before; nothing has fired
@@ -87,6 +94,11 @@ void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
         }
         which.paused = one;
     }
+    take_pauses(std::move(pauses));
+}
+
+// Those that are gone go on, once it is known from where.
+void control_watcher::take_pauses(std::vector<job_pause> pauses) {
     for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses))) {
         const bool is_known = std::ranges::find(resuming_, name) != resuming_.end();
         if (!others_.control.pause_of(name) && !is_known) resuming_.push_back(name);

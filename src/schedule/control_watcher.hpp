@@ -8,14 +8,14 @@
 
 #include "net/timer.hpp"
 #include "schedule/acquirer.hpp"
-#include "schedule/control_cache.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
+#include "schedule/execution/runner.hpp"
+#include "schedule/job/job_table.hpp"
 #include "schedule/position_finder.hpp"
-#include "schedule/positions.hpp"
+#include "schedule/queue/positions.hpp"
 #include "schedule/reconciler.hpp"
 #include "schedule/registrar.hpp"
-#include "schedule/runner.hpp"
+#include "schedule/state/control_cache.hpp"
+#include "schedule/state/node_state.hpp"
 #include "schedule/timekeeper.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -56,8 +56,10 @@ public:
     boost::asio::awaitable<void> note_pauses();
 
 private:
+    void on_not_read(const failure& why);
     boost::asio::awaitable<bool> learn_what_is_due();
     boost::asio::awaitable<void> follow(control_state seen);
+    void take_pauses(std::vector<job_pause> pauses);
     void follow_pauses(std::vector<job_pause> pauses);
     boost::asio::awaitable<void> resume_all();
     boost::asio::awaitable<bool> resume(std::string name);
@@ -70,6 +72,7 @@ private:
     control_watcher_parts others_;
     net::timer timer_;
     std::deque<std::string> resuming_;  // since when they go on is still to be asked
+    bool is_unread_ = false;            // which was told
 };
 
 }  // namespace pawl::schedule

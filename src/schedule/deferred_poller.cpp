@@ -1,8 +1,7 @@
 #include "schedule/deferred_poller.hpp"
 
-#include "schedule/ranking.hpp"
-#include "schedule/skip_recorder.hpp"
-#include "time/clocks.hpp"
+#include "schedule/queue/ranking.hpp"
+#include "schedule/state/skip_recorder.hpp"
 
 #include <algorithm>
 #include <string>
@@ -91,7 +90,8 @@ awaitable<void> deferred_poller::look_at(tracks which) {
 void deferred_poller::heed(const std::shared_ptr<track>& which, const std::optional<record>& seen) {
     auto& queue = which->decisions.queue();
     if (const auto latest = queue.deferred().latest()) acquirer_.note_holder(which, seen, *latest);
-    act_on(which, queue.deferred().on_look(queue.rules(), seen, node_.loop.now()));
+    const auto max_skew = node_.engine->settings().max_skew;
+    act_on(which, queue.deferred().on_look(queue.rules(), seen, node_.loop.now(), max_skew));
 }
 
 void deferred_poller::act_on(const std::shared_ptr<track>& which,
@@ -105,11 +105,7 @@ void deferred_poller::act_on(const std::shared_ptr<track>& which,
 }
 
 void deferred_poller::ask(const std::shared_ptr<track>& which, occurrence what) {
-    auto& queue = which->decisions.queue();
-    if (!queue.deferred().take(what)) return;
-    const auto late = std::chrono::floor<millis>(node_.now() - wall_of(what));
-    queue.offer_occurrence(what, node_.loop.now(), std::max(late, millis{0}), millis{0});
-    acquirer_.wake(which);
+    if (which->decisions.queue().ask_for_deferred(what, node_.loop.now())) acquirer_.wake(which);
 }
 
 // Its row may say what has become of it. A journal that does not answer says nothing.

@@ -6,8 +6,8 @@
 
 #include "net/timer.hpp"
 #include "schedule/acquirer.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
+#include "schedule/job/job_table.hpp"
+#include "schedule/state/node_state.hpp"
 
 #include <pawl/results.hpp>
 

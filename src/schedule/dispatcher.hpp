@@ -9,21 +9,21 @@
 #pragma once
 
 #include "schedule/acquirer.hpp"
-#include "schedule/control_cache.hpp"
 #include "schedule/control_watcher.hpp"
 #include "schedule/deferred_poller.hpp"
-#include "schedule/intervals.hpp"
-#include "schedule/job_plan.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_parts.hpp"
-#include "schedule/node_state.hpp"
+#include "schedule/execution/runner.hpp"
+#include "schedule/job/job_plan.hpp"
+#include "schedule/job/job_table.hpp"
 #include "schedule/position_finder.hpp"
-#include "schedule/positions.hpp"
+#include "schedule/queue/positions.hpp"
 #include "schedule/reconciler.hpp"
 #include "schedule/registrar.hpp"
-#include "schedule/runner.hpp"
-#include "schedule/skip_recorder.hpp"
+#include "schedule/state/control_cache.hpp"
+#include "schedule/state/node_parts.hpp"
+#include "schedule/state/node_state.hpp"
+#include "schedule/state/skip_recorder.hpp"
 #include "schedule/timekeeper.hpp"
+#include "schedule/timing/intervals.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,27 @@ inline time::wall_instant whole_second_in(std::chrono::seconds away) {
 }
 inline std::vector<std::int64_t> only(time::wall_instant due) {
     return {std::chrono::floor<millis>(due).time_since_epoch().count()};
+}
+
+// A run that a node has begun and left unfinished, as it was shut down meanwhile.
+inline run left_by_a_stop(schedule_world& one, const std::string& name, const lease_options& lease,
+                          const schedule_options& when,
+                          const std::function<void(const run&)>& meanwhile = {}) {
+    auto node = one.node(name, {.shutdown_grace = millis{0}});
+    node->cron.add(one.note_and("j", name, lease,
+                                [&](const run& now) {
+                                    if (meanwhile) meanwhile(now);
+                                    node->request_stop();
+                                    wait_for_stop(now.stop);
+                                }),
+                   when);
+    const auto before = one.seen.size();
+    node->start();
+    EXPECT_TRUE(one.seen.wait_for(before + 1));
+    node->stop();
+    auto left = one.seen.lines().at(before).what;
+    EXPECT_EQ(one.run_of(left.id).status, run_status::abandoned);
+    return left;
 }
 
 // What it says at this moment, and has followed it.

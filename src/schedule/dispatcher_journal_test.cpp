@@ -1,8 +1,12 @@
 // Schedulers whose journal is away, late or loses its answers: no run waits for it, and nothing
 // that it alone knows is done without it.
+#include "net/attachment.hpp"
+#include "net/blocking_pool.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_fixture.hpp"
+#include "schedule/execution/function_body.hpp"
 #include "schedule/scheduling.hpp"
+#include "test_support/faults/hooked_store.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -16,6 +20,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace pawl {
@@ -150,6 +155,43 @@ TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
     }));
 }
 
+// Goal: a journal that has lost the row of a run stops no run. Method: the row goes while the run
+// is under way, as from a journal that was restored, and is there again with the next heartbeat.
+TEST(DispatcherWithoutJournal, AJournalThatHasLostTheRowOfARunDoesNotStopIt) {
+    for (const auto& lease : {brief, brief_at_least_once}) {
+        std::atomic<bool> may_end{false}, was_stopped{false};  // outlive the run that asks them
+        schedule_world one;
+        // None may come between the end of the row and its loss.
+        one.journal_faults->heartbeats_lost = true;
+        auto ears = std::make_shared<counting>();
+        auto a = one.node("a", {.observer = ears});
+        a->start();
+        ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+        const auto wait = [&](const run& now) {
+            EXPECT_TRUE(eventually([&] { return may_end || now.stop.stop_requested(); }));
+            was_stopped = was_stopped || now.stop.stop_requested();
+        };
+        a->cron.add(one.note_and("j", "a", lease, wait), daily_at(whole_second_in(10s)));
+        ASSERT_TRUE(one.seen.wait_for(1));
+        const auto begun = one.seen.lines().front().what;
+        run_end ended;
+        ended.status = run_status::lost;
+        ASSERT_TRUE(one.ask([&] { return one.records->finish({begun.id, begun.token}, ended); }));
+        ASSERT_EQ(one.ask([&] { return one.records->prune("j", 0, 0ms, 64); }), 1u);
+        one.journal_faults->heartbeats_lost = false;
+        ASSERT_TRUE(eventually([&] { return was_stopped || !one.rows("j").empty(); }));
+        EXPECT_EQ(one.run_of(begun.id).status, run_status::started);
+        may_end = true;
+        EXPECT_TRUE(eventually([&] {
+            return one.run_of(begun.id).status == run_status::completed || one.seen.size() > 1;
+        }));
+        a->stop();
+        EXPECT_FALSE(was_stopped);
+        EXPECT_EQ(one.seen.size(), 1u);
+        EXPECT_EQ(one.rows("j").size(), 1u);
+    }
+}
+
 // Goal: a run hears of its cancellation under the id that its row has. Method: it begins while its
 // journal is away, others have told that its occurrence was skipped, and it takes their row over.
 TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
@@ -275,6 +317,36 @@ TEST(DispatcherWithoutJournal, WhatMakesWayBeforeTheControlStateWasReadIsNoRow) 
     ASSERT_TRUE(one.seen.wait_for(1));
 }
 
+// Goal: the log says why nothing runs, and says it once. Method: the
+// control state alone cannot be read, again and again; then it can, and then it cannot.
+TEST(DispatcherWithoutJournal, WhyTheControlStateIsNotReadIsToldOnceEachTime) {
+    struct listening : schedule_observer {
+        std::atomic<int> told{0};
+        void log(log_level level, std::string_view line) override {
+            if (line != "control state not read: a fault of the test") return;
+            EXPECT_EQ(level, log_level::warn);
+            ++told;
+        }
+    };
+    schedule_world one;
+    auto& faults = *one.journal_faults;
+    faults.fail_control_state = errc::rejected;
+    auto ears = std::make_shared<listening>();
+    auto a = one.node("a", {.observer = ears});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    for (const int times : {1, 2}) {
+        ASSERT_TRUE(eventually([&] { return ears->told == times; }));
+        const auto before = faults.control_reads.load();
+        ASSERT_TRUE(eventually([&] { return faults.control_reads > before + 2; }));
+        EXPECT_EQ(ears->told, times);
+        faults.fail_control_state = std::nullopt;
+        ASSERT_TRUE(has_read_the_control_state(one));
+        faults.fail_control_state = errc::rejected;
+    }
+    a->stop();
+}
+
 // Goal: what a node has skipped is on record, however long its journal was away. Method: a run
 // outlasts two occurrences while the journal fails.
 TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsBack) {
@@ -351,6 +423,24 @@ TEST(DispatcherWithoutJournal, AnOccurrenceThatWouldBeStoppedAtOnceIsAskedForAga
     EXPECT_TRUE(one.rows("j", run_status::lost).empty());
 }
 
+// Goal: what counts active runs is told of each end of what it was told of, and of no other.
+// Method: a run that is resumed later loses its lease before it is announced.
+TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasNotAnnouncedIsNotToldAsEnded) {
+    schedule_world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.observer = ears});
+    add_held_up(one, *a, {.ttl = 1'200ms, .delivery = delivery::at_least_once, .grace = 0ms},
+                1'800ms);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::abandoned).empty(); }));
+    const auto row = one.rows("j", run_status::abandoned).front();
+    one.faults->renewals_to_fail = 0;
+    one.journal_faults->begin_delay = 0ms;
+    ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
+    a->stop();
+    EXPECT_EQ(ears->begun, ears->ended);
+}
+
 // Goal: no row of an occurrence is ended behind the back of whoever runs it. Method: as above, and
 // the journal goes away before it can be told; an occurrence that were given back then would be
 // claimed again before its row says that it is skipped.
@@ -358,6 +448,10 @@ TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBa
     schedule_world one;
     auto a = one.node("a");
     add_held_up(one, *a, {.ttl = 1'200ms, .grace = 0ms}, 1'800ms);
+    one.journal_faults->on_begun = [&] {
+        if (one.journal_faults->begin_delay.load() > 0ms)
+            one.journal_faults->fail_all = errc::unreachable;
+    };
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
     const auto second = one.seen.occurrences().front() + 5'000;
@@ -367,7 +461,6 @@ TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBa
         });
     };
     ASSERT_TRUE(eventually([&] { return row_of_second(run_status::started); }));
-    one.journal_faults->fail_all = errc::unreachable;
     one.journal_faults->begin_delay = 0ms;
     // Until its lease has ended, and its node has waited for the journal in vain.
     const auto later = time::wall_instant{millis{second}} + 6s;
@@ -421,13 +514,14 @@ public:
     void on_ready(std::function<void()> what) { ears_->ready = std::move(what); }
     std::shared_ptr<const schedule::job_plan> plan(const std::string& name,
                                                    const schedule_options& when) {
-        return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), nullptr);
+        return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), around_);
     }
     bool is_published(const std::string& name) {
         return ask([&] { return records->find_job(name); }).has_value();
     }
 
     std::stop_source stop;
+    std::shared_ptr<testing_faults::hooks> store_hooks = std::make_shared<testing_faults::hooks>();
 
 private:
     struct listening : schedule::dispatch_observer {
@@ -438,7 +532,8 @@ private:
     };
 
     std::shared_ptr<lease_store> make_store(net::loop& on) {
-        return memory::make_memory_store(on, settings);
+        return std::make_shared<testing_faults::hooked_store>(
+            memory::make_memory_store(on, settings), store_hooks);
     }
     std::shared_ptr<journal> make_journal(net::loop& on) {
         return journals::checked(testing_faults::make_faulty_journal(
@@ -449,6 +544,10 @@ private:
                         settings,
                         {},
                         [this](net::loop& on) { return make_journal(on); }};
+    std::shared_ptr<const schedule::function_context> around_ =
+        std::make_shared<const schedule::function_context>(schedule::function_context{
+            home_.loop(), home_.home(), net::attach(home_.loop().get_executor()),
+            std::make_shared<net::blocking_pool>(1), std::stop_source{}});
     std::shared_ptr<listening> ears_ = std::make_shared<listening>();
 
 public:
@@ -497,6 +596,26 @@ TEST(DispatcherReload, AJobThatComesDuringAPublicationIsPublishedAtOnce) {
     EXPECT_TRUE(one.is_published("new"));
 }
 
+// Goal: a run is what its claim was, also where its job has changed since: at most once the store
+// has it marked, and none would resume it. Method: the reload comes with the answer of the store.
+TEST(DispatcherReload, AReloadBehindAClaimMakesItsRunNoOther) {
+    lone_node one;
+    auto again = each_second;
+    again.delivery = delivery::at_least_once;
+    one.node->replace_jobs({one.plan("j", each_second)});
+    int grants = 0;
+    one.store_hooks->after_acquire = [&](const result<acquire_result<grant>>& answer) {
+        if (!answer.has_value() || !std::holds_alternative<grant>(*answer)) return;
+        if (++grants == 1)
+            one.node->replace_jobs({one.plan("j", again)});
+        else
+            one.stop.request_stop();
+    };
+    one.run();
+    ASSERT_GE(one.seen.size(), 1u);
+    EXPECT_EQ(one.run_of(one.seen.lines().front().what.id).delivery, delivery::at_most_once);
+}
+
 // Goal: a job does not exceed its own bound for asking the journal first. Method: two partitions of
 // a job that allows one run at a time wait for room on a full node until they are late, so that
 // both ask whether others have told what became of them; the answers take their time.
@@ -507,12 +626,13 @@ TEST(DispatcherWithoutJournal, ABoundOfAJobHoldsForPartitionsThatWaitedForRoom) 
     auto a = one.node("a", {.max_concurrent_runs = 2});
     for (const auto* name : {"full", "full too"})
         a->cron.add(
-            one.note_and(name, "a", brief,
+            one.note_and(name, "a", {.ttl = 60s, .grace = 0ms},
                          [&](const run&) { EXPECT_TRUE(eventually([&] { return !is_full; })); }),
             each_second);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(2));
-    const auto due = whole_second_in(2s);
+    // What it has not applied by then is past for it.
+    const auto due = whole_second_in(10s);
     auto together = daily_at(due);
     together.partitions = 2;
     together.max_concurrent_runs = 1;
@@ -535,6 +655,39 @@ TEST(DispatcherWithoutJournal, ABoundOfAJobHoldsForPartitionsThatWaitedForRoom) 
     EXPECT_TRUE(eventually([&] { return ended == 2; }));
     a->stop();
     EXPECT_EQ(most, 1);
+}
+
+// Goal: partitions that wait for their job's own bound cost the journal nothing meanwhile. Method:
+// twenty of a job that allows one run at a time, of an occurrence that came due before the node
+// started, so that their rows are asked for. The one that runs does so until the node has read the
+// control state some times, each about a second apart.
+TEST(DispatcherWithoutJournal, PartitionsThatWaitForABoundOfTheirJobAskTheJournalOnce) {
+    std::atomic<bool> may_end{false};  // outlives the runs that ask it
+    schedule_world one;
+    const auto due = whole_second_in(8s);
+    auto bounded = daily_at(due);
+    bounded.partitions = 20;
+    bounded.max_concurrent_runs = 1;
+    const auto wait = [&](const run&) { EXPECT_TRUE(eventually([&] { return may_end.load(); })); };
+    auto ears = std::make_shared<counting>();
+    auto before = one.node("before", {.observer = ears});
+    before->cron.add(one.note("j", "before"), bounded);
+    before->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    before->stop();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    ASSERT_EQ(one.seen.size(), 0u);
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief, wait), bounded);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    const int looks = one.journal_faults->control_reads;
+    ASSERT_TRUE(eventually([&] { return one.journal_faults->control_reads > looks + 4; }));
+    EXPECT_EQ(one.seen.size(), 1u);
+    EXPECT_GE(one.journal_faults->occurrence_reads, 20) << "they were not to be asked for";
+    EXPECT_LT(one.journal_faults->occurrence_reads, 60);
+    may_end = true;
+    a->stop();
 }
 
 }  // namespace

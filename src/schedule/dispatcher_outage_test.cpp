@@ -14,6 +14,12 @@ namespace {
 
 constexpr int many = 1'000'000;
 
+// What the test itself looks at the store with waits for longer than its nodes.
+locks open_patient(schedule_world& one) {
+    one.settings.timeout = 10s;
+    return one.open();
+}
+
 // One node, and a job that runs without a lease in an outage. The claim of its first occurrence
 // takes effect and is not answered. When the run that this begins ends, the next one waits already,
 // and that claim is to be withdrawn first.
@@ -24,7 +30,7 @@ struct unanswered_claim : schedule_world {
     std::unique_ptr<scheduler_node> a;
 
     void start(std::function<void()> at_the_end) {
-        settings.timeout = 100ms;
+        settings.timeout = 1s;
         faults->answers_to_lose = many;
         a = node("a", {.shutdown_grace = grace, .observer = ears});
         auto open = each_second;
@@ -73,7 +79,7 @@ TEST(DispatcherOutage, AStopDuringAWithdrawalThatFailsLeavesNothingHeld) {
     one.faults->fail_all = std::nullopt;
     one.a->stop();
     EXPECT_EQ(one.ears->fail_open, 1);
-    auto looking = one.open();
+    auto looking = open_patient(one);
     EXPECT_TRUE(eventually([&] {
         const auto held = looking.inspect("j");
         return held && held->remaining.count() == 0;
@@ -103,7 +109,7 @@ TEST(DispatcherOutage, WhatDidNotBeginWithoutItsLeaseIsGivenBack) {
     a->stop();
     EXPECT_EQ(one.seen.size(), 0u);
     ASSERT_EQ(ears->fail_open, 1);
-    auto looking = one.open();
+    auto looking = open_patient(one);
     EXPECT_TRUE(eventually([&] {
         const auto held = looking.inspect("j");
         return held && held->remaining.count() == 0;
@@ -112,6 +118,49 @@ TEST(DispatcherOutage, WhatDidNotBeginWithoutItsLeaseIsGivenBack) {
     ASSERT_FALSE(rows.empty());
     const auto known = looking.inspect("j");
     EXPECT_TRUE(!known->last_done || *known->last_done < *rows.back().occurrence);
+}
+
+// Goal: what the journal turns back is no run without a lease, and is not told as one. Method: the
+// claim of an occurrence takes effect and is not answered, and another node has run it meanwhile.
+TEST(DispatcherOutage, WhatAnotherNodeHasRunIsNotToldAsRunWithoutALease) {
+    std::atomic<int> begins{0};  // outlives the journal that counts
+    schedule_world one;
+    one.settings.timeout = 100ms;
+    one.journal_faults->on_begin = [&] { ++begins; };
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.observer = ears});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    const auto due = whole_second_in(10s);
+    run_start elsewhere{"elsewhere", "j", "j"};
+    elsewhere.owner = elsewhere.node = "b";
+    elsewhere.occurrence = occurrence{only(due).front()};
+    elsewhere.trigger = "schedule";
+    one.ask([&] { return one.records->begin(elsewhere); });
+    run_end done;
+    done.status = run_status::completed;
+    ASSERT_TRUE(one.ask([&] { return one.records->finish({elsewhere.id, {}}, done); }));
+    one.faults->answers_to_lose = many;
+    auto open = daily_at(due);
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("j", "a", {.ttl = 10min}), open);
+    ASSERT_TRUE(eventually([&] { return begins == 1; }));
+    one.faults->answers_to_lose = 0;
+    auto looking = open_patient(one);
+    // Its claim is given back, and its mark stays.
+    EXPECT_TRUE(eventually([&] {
+        const auto held = looking.inspect("j");
+        return held && held->remaining.count() == 0;
+    }));
+    a->stop();
+    EXPECT_EQ(looking.inspect("j")->last_done, elsewhere.occurrence);
+    EXPECT_EQ(one.seen.size(), 0u);
+    EXPECT_EQ(ears->fail_open, 0);
+    EXPECT_EQ(one.journal_faults->audits, 0);
+    const auto rows = one.rows("j");
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows.front().id, elsewhere.id);
+    EXPECT_EQ(rows.front().status, run_status::completed);
 }
 
 // Goal: what has run without its lease is not given back, as the next occurrence did not begin.
@@ -133,7 +182,7 @@ TEST(DispatcherOutage, WhatHasRunIsNotGivenBackForTheNextThatDidNot) {
     ASSERT_TRUE(eventually([&] { return one.ears->fail_open == 2; }));
     one.a->stop();
     EXPECT_EQ(one.seen.size(), 1u);
-    auto looking = one.open();
+    auto looking = open_patient(one);
     const auto known = looking.inspect("j");
     ASSERT_TRUE(known && known->last_done);
     EXPECT_GE(number(*known->last_done), ran.load());

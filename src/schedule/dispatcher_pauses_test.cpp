@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -125,10 +126,14 @@ TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
     one.faults->answers_held = true;
-    const auto before = one.faults->operations.load();
-    const auto due = whole_second_in(3s);
+    auto operated = one.open();
+    const auto due = whole_second_in(10s);
     a->cron.add(one.note("j", "a"), daily_at(due));
-    ASSERT_TRUE(eventually([&] { return one.faults->operations > before; }));
+    // The node has other business with its store as well.
+    ASSERT_TRUE(eventually([&] {
+        const auto seen = operated.inspect("j");
+        return seen.has_value() && number(seen->holder) != 0;
+    }));
     ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
     ASSERT_TRUE(has_read_the_control_state(one));
     one.faults->answers_held = false;
@@ -139,7 +144,6 @@ TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
     EXPECT_EQ(row.reason, "the job was paused before it could begin");
     EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
     a->stop();
-    auto operated = one.open();
     const auto left = operated.inspect("j");
     ASSERT_TRUE(left.has_value());
     EXPECT_EQ(left->remaining, 0ms);
@@ -166,6 +170,32 @@ TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
     EXPECT_EQ(row.reason, "the job was paused before it could begin");
     EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
     EXPECT_EQ(one.seen.size(), 0u);
+}
+
+// Goal: a paused job resumes nothing. Method: what a stop has interrupted waits for room on the
+// next node when its job is paused; then there is room, and other runs take it.
+TEST(DispatcherPauses, AtLeastOnceWhatWaitsForRoomIsNotResumedDuringAPause) {
+    std::atomic<bool> is_full{true};  // outlives the runs that ask it
+    schedule_world one;
+    const auto once_a_day = daily_at(whole_second_in(10s));
+    const auto left = left_by_a_stop(one, "a", brief_at_least_once, once_a_day);
+    auto b = one.node("b", {.max_concurrent_runs = 1});
+    b->cron.add(
+        one.note_and("full", "b", {.ttl = 60s, .grace = 0ms},
+                     [&](const run&) { EXPECT_TRUE(eventually([&] { return !is_full; })); }),
+        each_second);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    b->cron.add(one.note("j", "b", brief_at_least_once), once_a_day);
+    ASSERT_TRUE(has_read_the_control_state(one));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    is_full = false;
+    ASSERT_TRUE(one.seen.wait_for(4));
+    EXPECT_EQ(one.run_of(left.id).status, run_status::abandoned);
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    EXPECT_TRUE(eventually([&] { return one.run_of(left.id).status == run_status::completed; }));
+    b->stop();
 }
 
 }  // namespace

@@ -19,13 +19,13 @@ constexpr millis day = std::chrono::hours{24};
 constexpr millis year = day * 365;
 constexpr int retries_max = 1000;
 
-[[noreturn]] void refuse(const std::string& job, const std::string& why) {
+[[noreturn]] void reject(const std::string& job, const std::string& why) {
     throw option_error{"job '" + base::printable(job) + "': " + why};
 }
 
 void check_length(const std::string& job, const char* option, millis given, millis longest) {
     if (given.count() < 0 || given > longest)
-        refuse(job, std::string{option} + " is " + std::to_string(given.count()) +
+        reject(job, std::string{option} + " is " + std::to_string(given.count()) +
                         " ms; expected 0 to " + base::format_duration(longest));
 }
 
@@ -33,7 +33,7 @@ void check_length(const std::string& job, const char* option, millis given, mill
 template <class Choice>
 void check_choice(const std::string& job, const char* option, Choice given, Choice last) {
     if (given < Choice{} || given > last)
-        refuse(job, std::string{option} + " " + std::to_string(static_cast<int>(given)) +
+        reject(job, std::string{option} + " " + std::to_string(static_cast<int>(given)) +
                         " is no enumerator: take one that <pawl/policies.hpp> or <pawl/types.hpp> "
                         "names");
 }
@@ -49,38 +49,38 @@ void check_choices(const std::string& job, const schedule_options& when) {
 
 void check_retries(const std::string& job, const retry_options& what) {
     if (what.max < 0 || what.max > retries_max)
-        refuse(job, "retries.max is " + std::to_string(what.max) + "; expected 0 to 1000");
+        reject(job, "retries.max is " + std::to_string(what.max) + "; expected 0 to 1000");
     check_length(job, "retries.backoff", what.backoff, day);
     check_length(job, "retries.max_backoff", what.max_backoff, day);
     if (what.backoff > what.max_backoff)
-        refuse(job,
+        reject(job,
                "retries.backoff is longer than retries.max_backoff: lower one, or raise the "
                "other");
     if (!(what.factor >= 1.0 && what.factor <= 100.0))
-        refuse(job, "retries.factor is " + std::to_string(what.factor) + "; expected 1 to 100");
+        reject(job, "retries.factor is " + std::to_string(what.factor) + "; expected 1 to 100");
 }
 
 void check_options(const std::string& job, const lease_options& lease,
                    const schedule_options& when) {
     check_choices(job, when);
-    if (const auto bad = leadership_fault(lease)) refuse(job, *bad);
+    if (const auto bad = leadership_fault(lease)) reject(job, *bad);
     if (lease.hold_until_expiry && when.partitions > 1)
-        refuse(job,
+        reject(job,
                "hold_until_expiry keeps a lease after its run, so partitions could not move to "
                "other processes; drop hold_until_expiry, or partitions");
     if (when.partitions < 1 || when.partitions > partitions_max)
-        refuse(job, "partitions is " + std::to_string(when.partitions) + "; expected 1 to " +
+        reject(job, "partitions is " + std::to_string(when.partitions) + "; expected 1 to " +
                         std::to_string(partitions_max));
     if (when.slots < 1 || when.slots > slots_max)
-        refuse(job, "slots is " + std::to_string(when.slots) + "; expected 1 to " +
+        reject(job, "slots is " + std::to_string(when.slots) + "; expected 1 to " +
                         std::to_string(slots_max));
     if (when.slots > 1 && when.partitions > 1)
-        refuse(
+        reject(
             job,
             "slots limits concurrent runs, and partitions splits each run into several; drop one "
             "of the two");
     if (when.slots > 1 && lease.hold_until_expiry)
-        refuse(job,
+        reject(job,
                "hold_until_expiry keeps a lease after its run, so a slot would be taken that "
                "nothing runs in; drop hold_until_expiry, or slots");
     check_length(job, "misfire_window", when.misfire_window, year);
@@ -88,9 +88,9 @@ void check_options(const std::string& job, const lease_options& lease,
     check_length(job, "soft_timeout", when.soft_timeout, year);
     check_length(job, "timeout", when.timeout, year);
     if (when.timeout.count() > 0 && when.soft_timeout >= when.timeout)
-        refuse(job, "soft_timeout is not below timeout: lower it, or leave it out");
+        reject(job, "soft_timeout is not below timeout: lower it, or leave it out");
     check_retries(job, when.retries);
-    if (when.keep_runs < 1) refuse(job, "keep_runs is 0; expected 1 or more");
+    if (when.keep_runs < 1) reject(job, "keep_runs is 0; expected 1 or more");
 }
 
 // An occurrence that is to be skipped when it is missed may still be a little late.
@@ -107,7 +107,7 @@ std::uint32_t keys_of(const schedule_options& when) {
 void check_lease(const std::string& job, const lease_options& lease, const schedule_options& when,
                  const runtime::engine& store) {
     if (job.size() > job_name_bytes_max)
-        refuse(job.substr(0, 40) + "…",
+        reject(job.substr(0, 40) + "…",
                "a name has at most 500 bytes, because its keys are "
                "NAME/PARTITION");
     const auto keys = keys_of(when);
@@ -116,13 +116,13 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
     const auto kept = store.settings().retention;
     const bool remembers = !when.cron.empty() && when.delivery != delivery::off;
     if (remembers && lateness_of(when) > kept)
-        refuse(job, "misfire_window is " + base::format_duration(when.misfire_window) +
+        reject(job, "misfire_window is " + base::format_duration(when.misfire_window) +
                         ", but the store forgets what has run after its retention of " +
                         base::format_duration(kept) +
                         ": lower it, or open the store with a longer retention");
     if (when.on_store_down == pawl::outage::run_without_lease &&
         store.settings().safety == safety_class::correctness)
-        refuse(job,
+        reject(job,
                "on_store_down = run_without_lease is what the store's safety=correctness "
                "forbids: take wait, or safety=efficiency");
 }
@@ -130,10 +130,10 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
 std::optional<occurrence_rule> rule_of(const std::string& job, const schedule_options& when) {
     if (when.cron.empty()) return std::nullopt;
     const auto where = time::zone::find(when.zone);
-    if (where.has_error()) refuse(job, "zone: " + where.error().what);
+    if (where.has_error()) reject(job, "zone: " + where.error().what);
     const auto parsed = time::cron::parse(when.cron);
     if (parsed.has_error())
-        refuse(job, "cron '" + base::printable(when.cron) + "' is wrong at column " +
+        reject(job, "cron '" + base::printable(when.cron) + "' is wrong at column " +
                         std::to_string(parsed.error().column + 1) + ": " + parsed.error().what);
     occurrence_rule rule{*parsed, *where};
     rule.policy.gap = when.gap;

@@ -130,7 +130,10 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
             const auto found = done.find(one->key);
             last.push_back(found == done.end() ? std::nullopt
                                                : std::optional{occurrence{found->second}});
-            if (last.back()) its.has_run(*last.back());
+            if (last.back())
+                its.has_run(*last.back());
+            else
+                its.has_unrun_partition = !which->plan->has_slots;
         }
         if (which->plan->has_slots)
             its.last = positions_.last_of_slots(name, *which->plan->when, which->plan->queue,

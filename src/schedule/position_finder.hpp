@@ -3,10 +3,10 @@
 // A driver: from where a schedule goes on is `positions`' to say.
 #pragma once
 
-#include "schedule/control_cache.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
-#include "schedule/positions.hpp"
+#include "schedule/job/job_table.hpp"
+#include "schedule/queue/positions.hpp"
+#include "schedule/state/control_cache.hpp"
+#include "schedule/state/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

@@ -2,8 +2,8 @@
 
 #include "runs/silence.hpp"
 #include "runtime/engine.hpp"
-#include "schedule/intervals.hpp"
-#include "schedule/log_text.hpp"
+#include "schedule/job/log_text.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "time/rfc3339.hpp"
 
 #include <pawl/lease.hpp>

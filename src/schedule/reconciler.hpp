@@ -6,11 +6,11 @@
 #pragma once
 
 #include "net/timer.hpp"
-#include "schedule/control_cache.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
-#include "schedule/positions.hpp"
+#include "schedule/job/job_table.hpp"
+#include "schedule/queue/positions.hpp"
 #include "schedule/registrar.hpp"
+#include "schedule/state/control_cache.hpp"
+#include "schedule/state/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

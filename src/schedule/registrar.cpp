@@ -2,8 +2,8 @@
 
 #include "base/definition_text.hpp"
 #include "base/duration.hpp"
-#include "schedule/intervals.hpp"
-#include "schedule/job_digest.hpp"
+#include "schedule/job/job_digest.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -234,7 +234,7 @@ awaitable<void> registrar::retire_jobs() {
         const auto told = co_await std::move(retiring);
         if (told.has_error())
             node_.log(std::exchange(unretired_, true) ? log_level::debug : log_level::warn,
-                      "jobs not taken off the list of jobs: " + told.error().detail);
+                      "job entries not removed from the journal: " + told.error().detail);
         else
             unretired_ = false;
         // What the journal rejects it will reject again.

@@ -5,11 +5,11 @@
 #pragma once
 
 #include "net/timer.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
-#include "schedule/positions.hpp"
-#include "schedule/ranking.hpp"
-#include "schedule/runner.hpp"
+#include "schedule/execution/runner.hpp"
+#include "schedule/job/job_table.hpp"
+#include "schedule/queue/positions.hpp"
+#include "schedule/queue/ranking.hpp"
+#include "schedule/state/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

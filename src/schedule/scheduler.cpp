@@ -1,6 +1,6 @@
 #include <pawl/scheduler.hpp>
 
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
@@ -20,6 +20,16 @@ boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> wha
     const runtime::combined_stop told{std::move(stop), std::move(gone)};
     auto running = schedule::scheduling::run(std::move(what), told.token());
     co_return co_await std::move(running);
+}
+
+boost::asio::awaitable<void> run_there(std::shared_ptr<schedule::scheduling> what,
+                                       std::stop_token stop) {
+    auto way = runtime::reach(what->home());
+    std::stop_source gone;
+    auto running = run_until(std::move(what), std::move(stop), gone.get_token());
+    auto awaiting =
+        runtime::await_there(std::move(way), std::move(running), gone, net::leave::when_done);
+    co_await std::move(awaiting);
 }
 
 // In the child of a fork nobody may be there who lets a lock go, and the bell is the parent's.
@@ -48,13 +58,7 @@ void scheduler::run(std::stop_token stop) {
 }
 
 boost::asio::awaitable<void> scheduler::async_run(std::stop_token stop) {
-    const auto inner = inner_;
-    auto way = runtime::reach(inner->home());
-    std::stop_source gone;
-    auto running = run_until(inner, std::move(stop), gone.get_token());
-    auto awaiting =
-        runtime::await_there(std::move(way), std::move(running), gone, net::leave::when_done);
-    co_await std::move(awaiting);
+    return run_there(inner_, std::move(stop));
 }
 
 std::optional<std::chrono::system_clock::time_point> scheduler::next(std::string_view name) const {

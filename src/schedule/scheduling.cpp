@@ -118,7 +118,9 @@ std::optional<wall_instant> scheduling::next(std::string_view name) const {
         if (found != plans_.end()) plan = found->second;
     }
     if (!plan || !plan->when) return std::nullopt;
-    return plan->when->when.next(time::local_now(), plan->when->where, plan->when->policy);
+    const runtime::link::visit here{home()};
+    const auto now = here ? here.loop().wall() : time::local_now();
+    return plan->when->when.next(now, plan->when->where, plan->when->policy);
 }
 
 std::vector<std::shared_ptr<const job_plan>> scheduling::plans() const {

@@ -4,7 +4,7 @@
 #include "net/attachment.hpp"
 #include "runtime/core.hpp"
 #include "schedule/dispatcher.hpp"
-#include "schedule/function_body.hpp"
+#include "schedule/execution/function_body.hpp"
 
 #include <pawl/scheduler.hpp>
 

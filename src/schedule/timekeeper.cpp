@@ -1,9 +1,9 @@
 #include "schedule/timekeeper.hpp"
 
 #include "base/duration.hpp"
-#include "schedule/log_text.hpp"
-#include "schedule/ranking.hpp"
-#include "schedule/turns.hpp"
+#include "schedule/job/log_text.hpp"
+#include "schedule/queue/ranking.hpp"
+#include "schedule/queue/turns.hpp"
 
 #include <algorithm>
 #include <string>

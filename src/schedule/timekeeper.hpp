@@ -5,10 +5,10 @@
 
 #include "schedule/acquirer.hpp"
 #include "schedule/deferred_poller.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/node_state.hpp"
+#include "schedule/job/job_table.hpp"
 #include "schedule/registrar.hpp"
-#include "schedule/timetable.hpp"
+#include "schedule/state/node_state.hpp"
+#include "schedule/timing/timetable.hpp"
 
 #include <boost/asio/awaitable.hpp>
 

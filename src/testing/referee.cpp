@@ -10,16 +10,16 @@ namespace pawl::testing {
 
 class referee::state {
 public:
-    void begin(const lease& under) {
+    void begin(const std::string& key, fence_token token, bool valid) {
         const std::lock_guard lock{mutex_};
-        auto& known = keys_[under.key()];
-        const auto what = "work under '" + under.key() + "' with token " +
-                          std::to_string(number(under.token())) + " begins ";
+        auto& known = keys_[key];
+        const auto what =
+            "work under '" + key + "' with token " + std::to_string(number(token)) + " begins ";
         if (known.under_way > 0) note(what + "while other work under this key is going on");
-        if (!under.valid()) note(what + "under a lease that is not valid");
-        if (under.token() < known.highest)
+        if (!valid) note(what + "under a lease that is not valid");
+        if (token < known.highest)
             note(what + "after work with token " + std::to_string(number(known.highest)));
-        known.highest = std::max(known.highest, under.token());
+        known.highest = std::max(known.highest, token);
         ++known.under_way;
     }
 
@@ -60,8 +60,13 @@ referee::work::~work() {
 }
 
 referee::work referee::begin(const lease& under) {
-    state_->begin(under);
+    state_->begin(under.key(), under.token(), under.valid());
     return {*this, under.key()};
+}
+
+referee::work referee::begin(std::string_view key, fence_token under) {
+    state_->begin(std::string{key}, under, true);
+    return {*this, std::string{key}};
 }
 
 std::vector<std::string> referee::faults() const { return state_->faults(); }

@@ -27,6 +27,24 @@ TEST(Referee, WorkThatFollowsOtherWorkIsNoFault) {
     EXPECT_NO_THROW(sees.check());
 }
 
+// A body has no lease to show, only the key and the token.
+TEST(Referee, TheWorkOfABodyIsSeenByKeyAndToken) {
+    world one;
+    referee sees;
+    auto a = one.open();
+    EXPECT_EQ(a.run({.name = "k",
+                     .lease = plain,
+                     .body =
+                         [&](const run& now) {
+                             const auto work = sees.begin(now.key, now.token);
+                             const auto twice = sees.begin(now.key, now.token);
+                         }}),
+              run_outcome::ran);
+    ASSERT_EQ(sees.faults().size(), 1U);
+    const auto work = sees.begin("k", fence_token{1});
+    EXPECT_EQ(sees.faults().size(), 2U) << "its token is too low";
+}
+
 // A program that goes on although its lease is over is found out.
 TEST(Referee, WorkThatOverlapsIsAFault) {
     world one;

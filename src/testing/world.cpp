@@ -1,9 +1,12 @@
 #include <pawl/testing.hpp>
 
+#include "engines/memory/journal/journal_data.hpp"
+#include "engines/memory/journal/memory_journal.hpp"
 #include "engines/memory/store/data_set.hpp"
 #include "engines/memory/store/memory_store.hpp"
 #include "net/loop.hpp"
 #include "runtime/core.hpp"
+#include "runtime/own_connections.hpp"
 #include "testing/failing_store.hpp"
 
 #include <boost/asio/post.hpp>
@@ -21,8 +24,9 @@ namespace {
 
 using boost::asio::awaitable;
 
-// 2026-01-01T00:00:00Z, and an instant from which no margin leads below zero.
-constexpr time::wall_instant wall_start{std::chrono::microseconds{1'767'225'600'000'000}};
+// Beyond it, sums of ten years and more would not hold.
+constexpr std::chrono::sys_days last_begin{std::chrono::year{2200} / 1 / 1};
+// From it no margin leads below zero.
 constexpr instant first_instant{std::chrono::hours{24}};
 // What is ready on a loop, and all that it makes ready there, is done after so many turns; what it
 // makes ready on other loops, after so many rounds over all.
@@ -32,11 +36,12 @@ constexpr int rounds_to_settle = 3;
 // Read by all threads, moved by one at a time.
 class turned_clock final : public net::simulated_node {
 public:
+    explicit turned_clock(time::wall_instant begins) : begins_{begins} {}
     instant now() const override {
         return instant{instant::duration{now_.load(std::memory_order_acquire)}};
     }
     time::wall_instant wall() const override {
-        return wall_start + std::chrono::floor<std::chrono::microseconds>(now() - first_instant);
+        return begins_ + std::chrono::floor<std::chrono::microseconds>(now() - first_instant);
     }
     std::uint64_t random() override {
         const std::lock_guard lock{mutex_};
@@ -47,6 +52,7 @@ public:
     }
 
 private:
+    const time::wall_instant begins_;
     std::atomic<instant::rep> now_{first_instant.time_since_epoch().count()};
     std::mutex mutex_;
     std::mt19937_64 random_;  // under mutex_; the same in each run of a test
@@ -78,14 +84,26 @@ awaitable<bool> renew_if_held(std::shared_ptr<runtime::engine> what, std::string
 
 class world::state {
 public:
+    explicit state(time::wall_instant begins) : clock_{begins} {}
+
     locks open(open_options options) {
         if (!options.journal.empty() && options.journal != "none")
-            throw option_error{"a world for tests has no journal: leave `journal` out"};
+            throw option_error{
+                "a world for tests has a journal of its own: leave `journal` out, or name 'none'"};
+        if (options.executor || !runtime::engines_of(options.connections).empty())
+            throw option_error{
+                "a world advances the time of pawl's own loops: leave `executor` and `connections` "
+                "out"};
+        runtime::journal_maker make_journal;
+        if (options.journal.empty())
+            make_journal = [kept = records_](net::loop&) {
+                return memory::make_memory_journal(kept);
+            };
         const auto make = [this](net::loop& where) {
             return make_failing_store(memory::make_memory_store(where, settings_, data_), plan_);
         };
         auto core = std::make_unique<runtime::core>(make, settings_, std::move(options),
-                                                    runtime::journal_maker{}, &clock_);
+                                                    std::move(make_journal), &clock_);
         const std::lock_guard lock{mutex_};
         std::erase_if(processes_, [](const process& one) { return one.loop() == nullptr; });
         processes_.push_back({core->home()});
@@ -93,6 +111,7 @@ public:
     }
 
     instant now() const { return clock_.now(); }
+    time::wall_instant wall() const { return clock_.wall(); }
 
     void advance(millis by) {
         if (by.count() < 0) throw option_error{"time cannot be turned back"};
@@ -211,6 +230,8 @@ private:
     const store_settings settings_{};
     const std::shared_ptr<memory::data_set> data_ =
         std::make_shared<memory::data_set>([this] { return store_time(); });
+    const std::shared_ptr<memory::journal_data> records_ = std::make_shared<memory::journal_data>(
+        [this] { return std::chrono::floor<millis>(clock_.wall()).time_since_epoch().count(); });
     const std::shared_ptr<failure_plan> plan_ = std::make_shared<failure_plan>();
 
     std::mutex turn_mutex_;  // who turns the time
@@ -218,11 +239,16 @@ private:
     std::vector<process> processes_;  // under mutex_
 };
 
-world::world() : state_{std::make_unique<state>()} {}
+world::world(std::chrono::system_clock::time_point begins) {
+    if (begins < std::chrono::sys_days{} || begins > last_begin)
+        throw option_error{"a world begins between 1970 and 2200"};
+    state_ = std::make_unique<state>(std::chrono::floor<std::chrono::microseconds>(begins));
+}
 world::~world() = default;
 
 locks world::open(open_options options) { return state_->open(std::move(options)); }
 instant world::now() const { return state_->now(); }
+std::chrono::system_clock::time_point world::wall() const { return state_->wall(); }
 void world::advance(millis by) { state_->advance(by); }
 void world::freeze(const locks& process) { state_->set_frozen(process, true); }
 void world::thaw(const locks& process) { state_->set_frozen(process, false); }

@@ -1,6 +1,10 @@
 #include <pawl/pawl.hpp>
 #include <pawl/testing.hpp>
 
+#include "test_support/faults/eventually.hpp"
+
+#include <boost/asio/io_context.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +21,11 @@ using namespace std::chrono_literals;
 
 constexpr lease_options plain{.ttl = 30s};
 
-bool refused(const acquired<lease>& what) { return !what; }
+bool rejected(const acquired<lease>& what) { return !what; }
+
+occurrence due_at(std::chrono::system_clock::time_point when) {
+    return occurrence{std::chrono::floor<millis>(when).time_since_epoch().count()};
+}
 
 // Hours of renewals take no time, and nobody else is granted the key meanwhile.
 TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
@@ -30,7 +38,7 @@ TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     for (int i = 0; i < 12; ++i) {
         one.advance(5min);
         EXPECT_TRUE(lease->valid());
-        EXPECT_TRUE(refused(b.try_acquire("k", plain)));
+        EXPECT_TRUE(rejected(b.try_acquire("k", plain)));
     }
     EXPECT_EQ(one.now(), before + 1h);
     EXPECT_GT(lease->valid_until(), one.now());
@@ -43,14 +51,14 @@ TEST(World, TimeIsNotTurnedInACallback) {
     auto a = one.open();
     auto lease = a.try_acquire("k", {.ttl = 30s, .renew = renewal_mode::manual});
     ASSERT_TRUE(lease);
-    int refusals = 0;
+    int rejections = 0;
     const std::stop_callback told{lease->stop_token(), [&] {
                                       EXPECT_THROW(one.advance(1s), std::logic_error);
                                       EXPECT_THROW(one.lose("k"), std::logic_error);
-                                      ++refusals;
+                                      ++rejections;
                                   }};
     one.advance(31s);
-    EXPECT_EQ(refusals, 1);
+    EXPECT_EQ(rejections, 1);
 }
 
 TEST(World, AProcessOfAnotherWorldIsNotFrozen) {
@@ -69,7 +77,7 @@ TEST(World, AFrozenProcessLosesItsLeaseAndAnotherTakesOver) {
     one.freeze(a);
     one.advance(29s);
     EXPECT_TRUE(lease->valid());
-    EXPECT_TRUE(refused(b.try_acquire("k", plain)));
+    EXPECT_TRUE(rejected(b.try_acquire("k", plain)));
     one.advance(1s);
     EXPECT_FALSE(lease->valid());
     EXPECT_FALSE(lease->stop_token().stop_requested());
@@ -158,7 +166,10 @@ TEST(World, AnAnswerThatIsLostTookEffect) {
         done = true;
     }};
     // Its pause before it asks again ends with the time.
-    while (!done) one.advance(10ms);
+    EXPECT_TRUE(eventually([&] {
+        one.advance(10ms);
+        return done.load();
+    }));
     asking.join();
     EXPECT_TRUE(got && got->valid());
 }
@@ -189,7 +200,8 @@ TEST(World, AWaiterIsWokenByTheTime) {
     one.freeze(a);
     std::optional<lease> got;
     std::jthread waiter{[&] { got = b.acquire("k", plain, 1h); }};
-    while (one.open().inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    auto looking = one.open();
+    EXPECT_TRUE(eventually([&] { return looking.inspect("k")->waiters.value_or(0) > 0; }));
     one.advance(31s);
     waiter.join();
     ASSERT_TRUE(got);
@@ -205,7 +217,7 @@ TEST(World, AWaitEndsWhenItsTimeIsOver) {
         const auto mine = b.acquire("k", plain, 1h);
         got = mine.has_value();
     }};
-    while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    EXPECT_TRUE(eventually([&] { return a.inspect("k")->waiters.value_or(0) > 0; }));
     one.advance(2h);
     waiter.join();
     EXPECT_FALSE(got);
@@ -230,6 +242,75 @@ TEST(World, WorldsAndTheirProcessesAreApart) {
     EXPECT_THROW(one.advance(-1ms), option_error);
     EXPECT_THROW(one.advance(millis::max()), option_error);
     EXPECT_THROW((void)one.open({.journal = "memory:"}), option_error);
+    boost::asio::io_context others;
+    EXPECT_THROW((void)one.open({.executor = others.get_executor()}), option_error);
+    EXPECT_THROW((void)one.open({.connections = {.redis = [] { return -1; }}}), option_error);
+    EXPECT_THROW(world{std::chrono::sys_days{std::chrono::year{1969} / 12 / 31}}, option_error);
+}
+
+// Occurrences are due by the wall time of the world, whatever the machine's is.
+TEST(World, OccurrencesAreDueByItsWallTime) {
+    const auto begins = std::chrono::sys_days{std::chrono::year{2031} / 5 / 4};
+    world one{begins};
+    EXPECT_EQ(one.wall(), begins);
+    auto a = one.open();
+    lease_options daily = plain;
+    daily.occurrence = due_at(begins + 24h);
+    EXPECT_TRUE(rejected(a.try_acquire("report", daily)));
+    one.advance(24h);
+    EXPECT_EQ(one.wall(), begins + 24h);
+    EXPECT_TRUE(a.try_acquire("report", daily));
+}
+
+TEST(World, TheNextRunIsToldByItsWallTime) {
+    const auto begins = std::chrono::sys_days{std::chrono::year{2031} / 5 / 4};
+    world one{begins};
+    auto a = one.open();
+    scheduler nightly{a};
+    nightly.add({.name = "report", .lease = plain, .body = [](const run&) {}},
+                {.cron = "30 2 * * *", .zone = "UTC"});
+    EXPECT_EQ(nightly.next("report"), begins + 2h + 30min);
+    one.advance(3h);
+    EXPECT_EQ(nightly.next("report"), begins + 26h + 30min);
+}
+
+// Goal: whether a lease lasts for its job is asked of the time of the world. Method: that is where
+// it begins, which is behind the machine's on most, and then far ahead; no renewal is needed.
+TEST(World, AJobBeginsWithoutARenewalWhateverTheTimeOfTheMachine) {
+    struct counter : observer {
+        void on_renew(std::string_view, bool, int) override { ++renewals; }
+        std::atomic<int> renewals{0};
+    };
+    for (const millis later : {millis{0}, millis{24h * 365 * 5}}) {
+        world one;
+        const auto heard = std::make_shared<counter>();
+        auto a = one.open({.observer = heard});
+        one.advance(later);
+        int before = -1;
+        const job work{.name = "report", .lease = plain, .body = [&](const run&) {
+                           before = heard->renewals;
+                       }};
+        EXPECT_EQ(a.run(work), run_outcome::ran);
+        EXPECT_EQ(before, 0);
+    }
+}
+
+// An attempt that was cut off leaves its checkpoint to the next one, on whatever process.
+TEST(World, KeepsRunsAndCheckpoints) {
+    world one;
+    auto a = one.open(), b = one.open();
+    job work{.name = "import", .lease = plain, .body = [](const run& now) {
+                 EXPECT_TRUE(now.checkpoint("row 17"));
+                 throw std::runtime_error{"cut off"};
+             }};
+    work.lease.occurrence = due_at(std::chrono::floor<std::chrono::minutes>(one.wall()));
+    work.lease.delivery = delivery::at_least_once;
+    EXPECT_THROW((void)a.run(work), std::runtime_error);
+    std::string found;
+    work.body = [&](const run& now) { found = now.last_checkpoint; };
+    EXPECT_EQ(b.run(work), run_outcome::ran);
+    EXPECT_EQ(found, "row 17");
+    EXPECT_EQ(one.open({.journal = "none"}).run_journal(), nullptr);
 }
 
 // What the library builds of keys goes by this time too.

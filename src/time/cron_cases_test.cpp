@@ -39,7 +39,7 @@ std::map<std::string, std::string> exceptions() {
 std::string judge(const json::object& one) {
     const auto parsed = cron::parse(text_of(one, "expr"));
     if (parsed.has_error())
-        return "refused at column " + std::to_string(parsed.error().column) + ": " +
+        return "rejected at column " + std::to_string(parsed.error().column) + ": " +
                parsed.error().what;
     const auto where = zone::find(text_of(one, "zone"));
     if (where.has_error()) return where.error().what;

@@ -175,7 +175,7 @@ private:
 
 TEST(CronYears, WhateverIsWrittenFiresAsTheOracleSays) {
     writer write{20261121};
-    int refused = 0;
+    int rejected = 0;
     for (int i = 0; i < 3000; ++i) {
         const auto expression = write.expression();
         const auto& place = zones[static_cast<std::size_t>(i) % zones.size()];
@@ -190,12 +190,12 @@ TEST(CronYears, WhateverIsWrittenFiresAsTheOracleSays) {
                             .occurrences(from, from + years{28}, {})
                             .empty())
                 << expression;
-            ++refused;
+            ++rejected;
             continue;
         }
         compare(expression, place, from, from + days{40});
     }
-    EXPECT_LT(refused, 100);
+    EXPECT_LT(rejected, 100);
 }
 
 }  // namespace

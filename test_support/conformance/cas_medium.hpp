@@ -1,13 +1,9 @@
 // What the tests of a medium under the compare-and-swap core share: a client and the medium itself
 // on one real server, what each medium must do, and the faults that each server can have.
 //
-// An Engine says what is its own:
+// An Engine is a cas_engine, which says besides:
 //
-//   using server = …;                                        // of test_support/servers
-//   static auto on_port(std::uint16_t port, millis timeout); // its settings
-//   static auto make_store(net::loop&, settings);
-//   static auto make_medium(net::loop&, settings);
-//   static constexpr bool answers_can_be_held = …;           // by a proxy before it, one by one
+//   static constexpr bool answers_can_be_held = …;  // by a proxy before its server, one by one
 #pragma once
 
 #include "engines/cas/store/medium.hpp"
@@ -30,6 +26,23 @@
 #include <vector>
 
 namespace pawl::conformance {
+
+// A server of test_support/servers, the settings for its port, and what is made with them.
+template <class Server, auto settings_on_port, auto store_maker, auto medium_maker>
+struct cas_engine {
+    using server = Server;
+    static auto on_port(std::uint16_t port, millis timeout) {
+        return settings_on_port(port, timeout);
+    }
+    template <class Settings>
+    static auto make_store(net::loop& where, const Settings& to) {
+        return store_maker(where, to);
+    }
+    template <class Settings>
+    static auto make_medium(net::loop& where, const Settings& to) {
+        return medium_maker(where, to);
+    }
+};
 
 // A local server takes its time, above all beside other tests.
 constexpr millis cas_timeout{20'000};

@@ -185,7 +185,7 @@ std::optional<int> contender_main(const std::vector<std::string>& arguments) {
     const shared_witness seen{std::filesystem::path{arguments[8]}};
     store_settings settings;
     settings.name_space = what.name_space;
-    settings.timeout = 10s;
+    settings.timeout = 20s;
     client mine{[&](net::loop& where) { return open->second(where, what.address, settings); }};
     contend_here(mine, what, *seen);
     return 0;

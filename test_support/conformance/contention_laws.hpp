@@ -47,23 +47,19 @@ constexpr std::uint64_t contested_grants() {
 // Goal: two holders are never inside at once, and tokens rise in the order of the grants. Method:
 // holders enter and leave under a witness that counts them.
 TYPED_TEST_P(StoreLaws, HoldersThatReleaseNeverOverlap) {
-    auto settings = this->settings();
-    settings.timeout = 10s;
-    auto here = this->open(settings);
-    hold_contest<TypeParam>(here, this->engine().address(), settings, contention::by_release,
-                            contested_grants<TypeParam>());
+    auto here = this->open();
+    hold_contest<TypeParam>(here, this->engine().address(), this->settings(),
+                            contention::by_release, contested_grants<TypeParam>());
 }
 
 // Goal: the end of a lease alone keeps holders apart. Method: nobody releases; each
 // writes down when it asked and when it was granted, and nobody may have been granted the key while
 // the one before could trust its lease.
 TYPED_TEST_P(StoreLaws, HoldersThatNeverReleaseNeverHaveValidLeasesAtOnce) {
-    auto settings = this->settings();
-    settings.timeout = 10s;
-    auto here = this->open(settings);
+    auto here = this->open();
     // Of leases that last a second, six take as long as there is.
     const std::uint64_t grants = expiring_ttl(here) < 100ms ? 30 : 6;
-    hold_contest<TypeParam>(here, this->engine().address(), settings, contention::by_expiry,
+    hold_contest<TypeParam>(here, this->engine().address(), this->settings(), contention::by_expiry,
                             grants);
 }
 

@@ -139,7 +139,7 @@ inline void expect_eight_withdrawals_remembered(client& mine) {
         dead.push_back(fresh_claim("key"));
         EXPECT_FALSE(yes(mine.withdraw({"key", dead.back().id})));
     }
-    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
+    for (std::size_t i = 1; i < dead.size(); ++i) mine.rejected(dead[i]);
     EXPECT_GT(number(mine.granted(dead[0])), 0u);
 }
 

@@ -10,7 +10,7 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyInCooldownForItsDelay) {
     auto operators = this->open();
     const auto token = mine.granted(fresh_claim("key", 60s));
     EXPECT_TRUE(yes(operators.force_release("key", token, 30s)));
-    const auto told = mine.refused(fresh_claim("key"));
+    const auto told = mine.rejected(fresh_claim("key"));
     EXPECT_EQ(number(told.holder), 0u);
     EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 20s);
@@ -24,7 +24,7 @@ TYPED_TEST_P(StoreLaws, TheDelayOfAForcedReleaseNeverOutlastsTheLease) {
         const auto key = "key-" + std::to_string(delay.count());
         const auto token = mine.granted(fresh_claim(key, 20s));
         EXPECT_TRUE(yes(mine.force_release(key, token, delay)));
-        const auto told = mine.refused(fresh_claim(key));
+        const auto told = mine.rejected(fresh_claim(key));
         EXPECT_EQ(told.reason, busy_reason::cooldown);
         EXPECT_GT(told.remaining, 10s);
         EXPECT_LE(told.remaining, 20s);
@@ -52,7 +52,7 @@ TYPED_TEST_P(StoreLaws, AForceReleasedHolderChangesNothing) {
     EXPECT_FALSE(yes(mine.release("key", token, done)));
     EXPECT_FALSE(yes(mine.force_release("key", token, 0ms)));
     EXPECT_FALSE(yes(mine.withdraw({"key", wanted.id})));
-    EXPECT_EQ(mine.refused(wanted).reason, busy_reason::cooldown);
+    EXPECT_EQ(mine.rejected(wanted).reason, busy_reason::cooldown);
     EXPECT_EQ(mine.show("key").last_done, std::nullopt);
     EXPECT_GT(mine.show("key").remaining, 20s);
 }
@@ -75,7 +75,7 @@ TYPED_TEST_P(StoreLaws, ACooldownIsEndedByTheNewestToken) {
     release_options how;
     how.min_hold = 50s;
     EXPECT_TRUE(yes(mine.release("released", released, how)));
-    EXPECT_EQ(mine.refused(fresh_claim("released")).reason, busy_reason::cooldown);
+    EXPECT_EQ(mine.rejected(fresh_claim("released")).reason, busy_reason::cooldown);
     EXPECT_TRUE(yes(mine.force_release("released", released, 0ms)));
     EXPECT_GT(mine.granted(fresh_claim("released")), released);
 }
@@ -90,7 +90,7 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseWithADelayLeavesACooldownAlone) {
     EXPECT_TRUE(yes(mine.release("key", token, how)));
     EXPECT_FALSE(yes(mine.force_release("key", token, 1ms)));
     EXPECT_FALSE(yes(mine.force_release("key", fence_token{}, 1ms)));
-    EXPECT_GT(mine.refused(fresh_claim("key")).remaining, 30s);
+    EXPECT_GT(mine.rejected(fresh_claim("key")).remaining, 30s);
     EXPECT_EQ(mine.show("key").last_token, token);
 }
 

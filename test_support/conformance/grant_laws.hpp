@@ -73,7 +73,7 @@ TYPED_TEST_P(StoreLaws, AnotherClaimIsToldWhoHoldsTheKeyAndForHowLong) {
     auto mine = this->open();
     auto other = this->open();
     const auto token = mine.granted(fresh_claim("key", 30s, "host:1"));
-    const auto told = other.refused(fresh_claim("key", 30s, "host:2"));
+    const auto told = other.rejected(fresh_claim("key", 30s, "host:2"));
     EXPECT_EQ(told.holder, token);
     EXPECT_EQ(told.owner, "host:1");
     EXPECT_EQ(told.reason, busy_reason::held);
@@ -85,7 +85,7 @@ TYPED_TEST_P(StoreLaws, AnotherClaimIsToldWhoHoldsTheKeyAndForHowLong) {
 TYPED_TEST_P(StoreLaws, TheSameOwnerUnderAnotherIdIsBusy) {
     auto mine = this->open();
     mine.granted(fresh_claim("key", 30s, "host:1"));
-    EXPECT_EQ(mine.refused(fresh_claim("key", 30s, "host:1")).owner, "host:1");
+    EXPECT_EQ(mine.rejected(fresh_claim("key", 30s, "host:1")).owner, "host:1");
 }
 
 // Goal: exclusion by time. Method: count from before the first request to after the second grant,
@@ -123,7 +123,7 @@ TYPED_TEST_P(StoreLaws, KeysAndNamespacesAreSeparate) {
 }
 
 // Goal: nothing a user may write breaks a query, a pattern or a path. Method: each odd key is
-// granted, refused, shown and released like any other.
+// granted, rejected, shown and released like any other.
 TYPED_TEST_P(StoreLaws, OddKeysAndOwnersAreKeysAndOwnersLikeAnyOther) {
     auto mine = this->open();
     const std::vector<std::string> odd{"job/täglich ☃ 日本",
@@ -142,7 +142,7 @@ TYPED_TEST_P(StoreLaws, OddKeysAndOwnersAreKeysAndOwnersLikeAnyOther) {
     for (const auto& key : odd) {
         const auto owner = key.substr(0, owner_bytes_max);
         const auto token = mine.granted(fresh_claim(key, 30s, owner));
-        EXPECT_EQ(mine.refused(fresh_claim(key)).owner, owner) << key;
+        EXPECT_EQ(mine.rejected(fresh_claim(key)).owner, owner) << key;
         EXPECT_EQ(mine.show(key).key, key);
         EXPECT_EQ(mine.renew(lease_of(key, token)), renewal::renewed) << key;
         const auto released = mine.release(key, token);

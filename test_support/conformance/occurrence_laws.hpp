@@ -79,7 +79,7 @@ TYPED_TEST_P(StoreLaws, WhileAnOccurrenceRunsOthersAreToldBusyNotDone) {
     auto mine = this->open();
     const auto due = occurrence_in(-10s);
     const auto token = mine.granted(fresh_occurrence("job", due));
-    EXPECT_EQ(mine.refused(fresh_occurrence("job", due)).holder, token);
+    EXPECT_EQ(mine.rejected(fresh_occurrence("job", due)).holder, token);
 }
 
 TYPED_TEST_P(StoreLaws, AtLeastOnceAnOccurrenceIsDoneWhenReleasedAsDone) {
@@ -142,11 +142,11 @@ TYPED_TEST_P(StoreLaws, DoneNeverMovesBack) {
     EXPECT_EQ(mine.show("job").last_done, due);
 }
 
-// Goal: one fast node must not use up the future. Method: an occurrence far ahead is refused with
+// Goal: one fast node must not use up the future. Method: an occurrence far ahead is rejected with
 // the time until it may be asked for, and leaves no trace.
 TYPED_TEST_P(StoreLaws, AnOccurrenceTooFarAheadIsRejectedAsEarly) {
     auto mine = this->open();
-    const auto told = mine.refused(fresh_occurrence("job", occurrence_in(10min)));
+    const auto told = mine.rejected(fresh_occurrence("job", occurrence_in(10min)));
     EXPECT_EQ(told.reason, busy_reason::early);
     EXPECT_EQ(number(told.holder), 0u);
     EXPECT_GT(told.remaining, 8min);
@@ -154,7 +154,7 @@ TYPED_TEST_P(StoreLaws, AnOccurrenceTooFarAheadIsRejectedAsEarly) {
     const auto token = mine.granted(fresh_occurrence("job", occurrence_in(0s)));
     EXPECT_TRUE(yes(mine.release("job", token)));
     const auto seen = mine.show("job").last_done;
-    EXPECT_EQ(mine.refused(fresh_occurrence("job", occurrence_in(10min))).reason,
+    EXPECT_EQ(mine.rejected(fresh_occurrence("job", occurrence_in(10min))).reason,
               busy_reason::early);
     EXPECT_EQ(mine.show("job").last_done, seen);
     EXPECT_EQ(mine.show("job").last_token, token);

@@ -7,42 +7,44 @@
 namespace pawl::conformance {
 
 constexpr auto* data_stays = "the URL names no other data for {losses}";
+// Long beside what a busy machine takes to start servers that have lost their data, and to ask
+// them: some count from their own start on.
+constexpr millis long_quarantine = 8s;
 
 // Goal: whoever was granted a key before the loss has lost its trust before anybody is granted it
 // after. Method: lose the data under a holder, and measure when the next grant comes; shortly
 // before a full second, since servers tell their age in whole ones.
 TYPED_TEST_P(StoreLaws, AfterALossOfDataNothingIsGrantedWithinTheQuarantine) {
     auto careful = this->settings();
-    careful.quarantine = 1500ms;
+    careful.quarantine = long_quarantine;
     fence_token lost{};
     {
         auto before = this->open();
         const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
         before.pass((1950ms - now % 1s) % 1s);
-        lost = before.granted(fresh_claim("key", 1500ms));
+        lost = before.granted(fresh_claim("key", long_quarantine));
     }
     const auto when = lease_clock::now();
     if (!this->lose_data()) GTEST_SKIP() << data_stays;
     auto after = this->open(careful);
-    const auto told = after.refused(fresh_claim("key", 1s));
+    const auto told = after.rejected(fresh_claim("key", 1s));
     EXPECT_EQ(told.reason, busy_reason::quarantined);
     EXPECT_EQ(number(told.holder), 0u);
     EXPECT_GT(told.remaining, 0ms);
-    EXPECT_LE(told.remaining, 1500ms);
-    EXPECT_GT(after.granted_in_the_end(fresh_claim("key", 1s)), lost);
-    EXPECT_GE(lease_clock::now() - when, 1500ms);
+    EXPECT_LE(told.remaining, long_quarantine);
+    EXPECT_GT(after.granted_in_the_end(fresh_claim("key", 1s), 200ms, 30s), lost);
+    EXPECT_GE(lease_clock::now() - when, long_quarantine);
 }
 
-// Goal: only a loss of data is quarantined. Method: restart with the data in place, two seconds
-// after the first client saw the quarantine of the beginning end: a new client, whose store tells
-// the time in steps as wide as that, may see it so much later.
+// Goal: only a loss of data is quarantined. Method: restart with the data in place, as soon as the
+// first client has seen the quarantine of the beginning end: however coarse the store's clock is, a
+// new client does not begin to doubt it again.
 TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
     auto careful = this->settings();
     careful.quarantine = 300ms;
     {
         auto before = this->open(careful);
         EXPECT_GT(number(before.granted_in_the_end(fresh_claim("key", 100ms))), 0u);
-        before.pass(2s);
     }
     this->engine().restart();
     auto after = this->open(careful);
@@ -54,7 +56,7 @@ TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
 }
 
 // Goal: a lease must not outlive the quarantine that would follow a loss. Method: a longer one is
-// refused with one clear line, when claimed and when renewed.
+// rejected with one clear line, when claimed and when renewed.
 TYPED_TEST_P(StoreLaws, ALeaseLongerThanTheQuarantineIsRejected) {
     auto careful = this->settings();
     careful.quarantine = 200ms;

@@ -40,7 +40,7 @@ TYPED_TEST_P(StoreLaws, AnExpiredHolderReleasesNothing) {
 }
 
 // Goal: at_least counts from the grant, and nobody holds the key meanwhile. Method: a release that
-// keeps it for 30 s; its own claim is refused too.
+// keeps it for 30 s; its own claim is rejected too.
 TYPED_TEST_P(StoreLaws, MinHoldKeepsTheKeyInCooldown) {
     auto mine = this->open();
     const auto wanted = fresh_claim("key", 60s);
@@ -49,7 +49,7 @@ TYPED_TEST_P(StoreLaws, MinHoldKeepsTheKeyInCooldown) {
     cooldown.min_hold = 30s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
     for (const auto& late : {fresh_claim("key"), wanted}) {
-        const auto told = mine.refused(late);
+        const auto told = mine.rejected(late);
         EXPECT_EQ(number(told.holder), 0u);
         EXPECT_EQ(told.reason, busy_reason::cooldown);
         EXPECT_GT(told.remaining, 20s);
@@ -76,7 +76,7 @@ TYPED_TEST_P(StoreLaws, NoTokenEndsOrExtendsACooldown) {
         EXPECT_FALSE(yes(mine.release("key", none, how)));
     EXPECT_EQ(mine.renew(lease_of("key", none, 90s)), renewal::lost);
     EXPECT_EQ(mine.renew(extending("key", none, 90s)), renewal::lost);
-    const auto told = mine.refused(fresh_claim("key"));
+    const auto told = mine.rejected(fresh_claim("key"));
     EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 20s);
     EXPECT_LE(told.remaining, 30s);
@@ -90,7 +90,7 @@ TYPED_TEST_P(StoreLaws, AtLeastMayOutlastTheLease) {
     release_options cooldown;
     cooldown.min_hold = 60s;
     EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
-    EXPECT_GT(mine.refused(fresh_claim("key")).remaining, 50s);
+    EXPECT_GT(mine.rejected(fresh_claim("key")).remaining, 50s);
 }
 
 TYPED_TEST_P(StoreLaws, AtLeastEndsAtItsTime) {
@@ -121,7 +121,7 @@ TYPED_TEST_P(StoreLaws, HoldKeepsTheKeyForTheRestOfItsLease) {
     release_options hold;
     hold.min_hold = release_options::until_expiry;
     EXPECT_TRUE(yes(mine.release("key", token, hold)));
-    const auto told = mine.refused(fresh_claim("key"));
+    const auto told = mine.rejected(fresh_claim("key"));
     EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 20s);
     EXPECT_LE(told.remaining, 30s);
@@ -137,7 +137,7 @@ TYPED_TEST_P(StoreLaws, AWithdrawnClaimFreesItsKeyAndNeverGetsItsGrantBack) {
     const auto taken = other.granted(fresh_claim("key"));
     EXPECT_GT(taken, token);
     EXPECT_EQ(mine.renew(extending("key", token)), renewal::lost);
-    EXPECT_EQ(mine.refused(wanted).holder, taken);
+    EXPECT_EQ(mine.rejected(wanted).holder, taken);
 }
 
 TYPED_TEST_P(StoreLaws, WithdrawingAnotherIdChangesNothing) {

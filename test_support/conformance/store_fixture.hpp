@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@ protected:
         static std::atomic<int> tests{0};
         static const auto run = base::fresh_id().substr(0, 8);
         settings_.name_space = "law-" + run + "-" + std::to_string(++tests);
+        // A law asks once, and is to be answered though the server stands still for a while.
+        settings_.timeout = std::chrono::seconds{20};
         static_cast<void>(known_to_children_);
     }
 

@@ -71,7 +71,7 @@ public:
     fence_token granted(const claim& wanted) {
         return expect_answer<grant>(acquire(wanted), "a grant").token;
     }
-    busy refused(const claim& wanted) { return expect_answer<busy>(acquire(wanted), "busy"); }
+    busy rejected(const claim& wanted) { return expect_answer<busy>(acquire(wanted), "busy"); }
     already_done done(const claim& wanted) {
         return expect_answer<already_done>(acquire(wanted), "already done");
     }
@@ -86,7 +86,7 @@ public:
         return found.value_or(record{});
     }
 
-    // Claims until it is granted, asking again when the refusal says so, and not later than after
+    // Claims until it is granted, asking again when the rejection says so, and not later than after
     // `pause_max`.
     fence_token granted_in_the_end(const claim& wanted, millis pause_max = millis{200},
                                    millis within = millis{10'000}) {

@@ -5,7 +5,7 @@
 //     port tls_port(server);
 //     std::string& host_of(settings);
 //     client open(settings);
-//     void expect_refusal(settings, code, words);
+//     void expect_rejection(settings, code, words);
 #pragma once
 
 #include "net/tls.hpp"
@@ -70,29 +70,29 @@ TYPED_TEST_P(TlsLaws, AVerifiedServerIsUsedByItsAddressAndByItsName) {
 TYPED_TEST_P(TlsLaws, AnUnknownAuthorityIsDenied) {
     auto to = this->settings();
     to.tls->ca = this->keys().other_ca();
-    TypeParam::expect_refusal(to, errc::denied, "certificate is rejected");
+    TypeParam::expect_rejection(to, errc::denied, "certificate is rejected");
     to.tls->ca.clear();
-    TypeParam::expect_refusal(to, errc::denied, "certificate is rejected");
+    TypeParam::expect_rejection(to, errc::denied, "certificate is rejected");
 }
 
 TYPED_TEST_P(TlsLaws, ACertificateForAnotherNameIsDenied) {
     auto to = this->settings();
     to.tls->server_name = "store.example.com";
-    TypeParam::expect_refusal(to, errc::denied, "ostname mismatch");
+    TypeParam::expect_rejection(to, errc::denied, "ostname mismatch");
 }
 
 TYPED_TEST_P(TlsLaws, AFileThatCannotBeReadIsDeniedAndNamed) {
     auto to = this->settings();
     to.tls->ca += ".missing";
-    TypeParam::expect_refusal(to, errc::denied, ".missing");
+    TypeParam::expect_rejection(to, errc::denied, ".missing");
 }
 
 TYPED_TEST_P(TlsLaws, AnExpiredCertificateIsDenied) {
     auto with = this->options();
     with.tls_expired = true;
     typename TypeParam::server expired{with};
-    TypeParam::expect_refusal(this->settings(TypeParam::tls_port(expired)), errc::denied,
-                              "expired");
+    TypeParam::expect_rejection(this->settings(TypeParam::tls_port(expired)), errc::denied,
+                                "expired");
 }
 
 TYPED_TEST_P(TlsLaws, AServerThatAsksForACertificateGetsOurs) {
@@ -105,7 +105,7 @@ TYPED_TEST_P(TlsLaws, AServerThatAsksForACertificateGetsOurs) {
     EXPECT_GT(number(TypeParam::open(to).granted(fresh_claim("key"))), 0u);
     to.tls->certificate.clear();
     to.tls->key.clear();
-    TypeParam::expect_refusal(to, errc::denied, "certificate");
+    TypeParam::expect_rejection(to, errc::denied, "certificate");
 }
 
 REGISTER_TYPED_TEST_SUITE_P(TlsLaws, AVerifiedServerIsUsedByItsAddressAndByItsName,

@@ -73,7 +73,7 @@ TYPED_TEST_P(StoreLaws, AWaitForWhatHasChangedAlreadyEndsAtOnce) {
     EXPECT_EQ(mine.wait_change("expired", expired, wake_bound), wait_end::changed);
 }
 
-// Goal: no wake-up falls between the refusal and the wait. Method: hand-overs in a row, each
+// Goal: no wake-up falls between the rejection and the wait. Method: hand-overs in a row, each
 // released while its waiter is on the way.
 TYPED_TEST_P(StoreLaws, NoWakeUpIsLostOverManyHandOvers) {
     auto mine = this->open();

@@ -2,8 +2,8 @@
 // told to.
 #pragma once
 
-#include "api/call.hpp"
-#include "api/context.hpp"
+#include "api/request/call.hpp"
+#include "api/request/context.hpp"
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
 #include "http/router.hpp"
@@ -148,13 +148,15 @@ public:
             all.push_back(one.actor + " " + one.action + " " + one.target + " " + one.detail);
         return all;
     }
-    // What `read` finds on the pages of a list, from the first to the last, two to a page.
+    // What `read` finds on the pages of a list, from the first to the last, `limit` to a page.
     template <class Read>
-    std::vector<std::string> on_all_pages(const std::string& list, const Read& read) {
+    std::vector<std::string> on_all_pages(const std::string& list, const Read& read,
+                                          std::size_t limit = 2) {
         std::vector<std::string> all;
         std::string after;
         do {
-            const auto page = ask({"GET", list + "?limit=2&after=" + after});
+            const auto page =
+                ask({"GET", list + "?limit=" + std::to_string(limit) + "&after=" + after});
             if (page.status != 200) throw std::runtime_error{list + ": " + page.body};
             for (const auto& one : read(page)) all.push_back(one);
             after = text_in(page, "next");

@@ -21,6 +21,7 @@ public:
         if (faults_->on_begin) faults_->on_begin();
         auto beginning_of = lossy(inner_->begin(std::move(start)));
         auto told = co_await std::move(beginning_of);
+        if (faults_->on_begun) faults_->on_begun();
         co_await pass(faults_->begin_delay);
         co_return told;
     }
@@ -33,9 +34,10 @@ public:
     }
     async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
                               std::uint64_t limit) override {
+        if (faults_->on_output) faults_->on_output();
         auto appending =
             lossy(inner_->append_output(std::move(who), offset, std::move(bytes), limit));
-        const auto late = faults_->refuse_output_after.exchange(millis{0});
+        const auto late = faults_->reject_output_after.exchange(millis{0});
         if (late.count() == 0) co_return co_await std::move(appending);
         ++faults_->operations;
         boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, late};
@@ -60,6 +62,7 @@ public:
     }
     async<std::optional<run_record>> find_occurrence(std::string job, std::uint32_t partition,
                                                      pawl::occurrence occurrence) override {
+        ++faults_->occurrence_reads;
         return strict(inner_->find_occurrence(std::move(job), partition, occurrence));
     }
     async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) override {

@@ -19,7 +19,7 @@ struct journal_plan {
         fail_control_state{};           // the control state alone cannot be read
     std::atomic<millis> begin_delay{};  // a beginning takes effect at once, and is told so late
     std::atomic<millis> audit_delay{};  // a page of the audit is told so late
-    std::atomic<millis> refuse_output_after{};  // the next chunk is rejected, so late
+    std::atomic<millis> reject_output_after{};  // the next chunk is rejected, so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};   // they have no effect, and nobody is told
@@ -30,13 +30,16 @@ struct journal_plan {
     std::atomic<millis>
         jobs_older_by{};                // the occurrences of all jobs are due since so long before
     std::atomic<int> control_reads{0};  // how often the control state was asked for
-    std::atomic<int> audits{0};         // how often an entry of the audit was told
-    std::atomic<int> publications{0};   // how often the jobs were told
+    std::atomic<int> occurrence_reads{0};  // how often the row of an occurrence was
+    std::atomic<int> audits{0};            // how often an entry of the audit was told
+    std::atomic<int> publications{0};      // how often the jobs were told
     // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
     // is used.
     std::function<void()> on_control_read{};
     std::function<void()> on_begin{};
+    std::function<void()> on_begun{};  // it has taken effect, and is not told yet
     std::function<void()> on_publication{};
+    std::function<void()> on_output{};
     std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
                                      // the loop after it is there
     std::atomic<int> operations{0};  // how many verbs have been called

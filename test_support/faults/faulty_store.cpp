@@ -2,6 +2,7 @@
 
 #include "test_support/faults/take_one.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -18,7 +19,11 @@ public:
     faulty_store(std::shared_ptr<lease_store> inner, std::shared_ptr<plan> faults)
         : inner_{std::move(inner)}, faults_{std::move(faults)} {}
 
-    store_traits traits() const noexcept override { return inner_->traits(); }
+    store_traits traits() const noexcept override {
+        auto able = inner_->traits();
+        able.notifies = able.notifies && !faults_->pushes_nothing;
+        return able;
+    }
 
     async<acquire_result<grant>> acquire(claim wanted) override {
         if (auto bad = planned()) co_return *bad;
@@ -56,6 +61,7 @@ public:
         if (auto bad = planned()) co_return *bad;
         if (take_one(faults_->renewals_to_fail))
             co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_await wait_while(faults_->renewals_held);
         co_return co_await inner_->renew(leases);
     }
     async<bool> release(std::string key, fence_token token, release_options how) override {
@@ -89,6 +95,12 @@ public:
     async<void> wait_change(std::string key, fence_token seen) override {
         if (faults_->pushes_denied)
             co_return failure{errc::denied, "no right to listen, as planned"};
+        if (faults_->pushes_nothing) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor,
+                                            boost::asio::steady_timer::time_point::max()};
+            co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+            co_return result<void>{};
+        }
         auto waiting = inner_->wait_change(std::move(key), seen);
         co_return co_await std::move(waiting);
     }

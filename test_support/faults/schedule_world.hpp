@@ -1,6 +1,7 @@
 // Schedulers that stand for processes, over one store and one journal in memory.
 #pragma once
 
+#include "test_support/faults/eventually.hpp"
 #include "test_support/faults/journal_world.hpp"
 
 #include <pawl/pawl.hpp>
@@ -20,9 +21,6 @@
 #include <vector>
 
 namespace pawl {
-
-// Longer than anything here takes on a machine that is busy.
-constexpr millis scheduling_timeout{60'000};
 
 // What has run, where and when, for the test to look at. Thread-safe.
 class run_log {
@@ -48,7 +46,7 @@ public:
     }
     bool wait_for(std::size_t how_many) {
         std::unique_lock lock{mutex_};
-        return changed_.wait_for(lock, scheduling_timeout,
+        return changed_.wait_for(lock, happening_timeout,
                                  [&] { return lines_.size() >= how_many; });
     }
 
@@ -67,19 +65,6 @@ private:
     std::condition_variable changed_;
     std::vector<line> lines_;
 };
-
-// True as soon as it holds; looked at again and again.
-inline bool eventually(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + scheduling_timeout;
-    std::mutex mutex;
-    std::condition_variable never;
-    std::unique_lock lock{mutex};
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        never.wait_for(lock, millis{5});
-    }
-    return true;
-}
 
 // One process: its locks, its scheduler and the thread that runs it.
 class scheduler_node {

@@ -11,6 +11,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -234,14 +236,22 @@ void tcp_proxy::cut() {
     state_->do_there([this] { state_->cut_all(); });
 }
 
-void tcp_proxy::refuse() {
+void tcp_proxy::reject() {
     state_->do_there([this] {
         state_->acceptor.close();
         state_->cut_all();
-        // Bound, so that nobody else is given the port, and not listening, so that it refuses.
+        // Bound, so that nobody else is given the port, and not listening, so that it rejects.
         state_->acceptor.open(state_->here.protocol());
         state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});
-        state_->acceptor.bind(state_->here);
+        // An outgoing connection of another process may have it for a moment.
+        const auto give_up = clock::now() + std::chrono::seconds{10};
+        boost::system::error_code taken;
+        state_->acceptor.bind(state_->here, taken);
+        while (taken && clock::now() < give_up) {
+            poll(nullptr, 0, 5);
+            state_->acceptor.bind(state_->here, taken);
+        }
+        if (taken) throw boost::system::system_error{taken};
     });
 }
 

@@ -25,8 +25,8 @@ public:
 
     // Closes every connection, with a reset; new ones are taken as before.
     void cut();
-    // Refuses new connections, after cutting all, until accept_again().
-    void refuse();
+    // Rejects new connections, after cutting all, until accept_again().
+    void reject();
     void accept_again();
     // Bytes of one direction are held back, in order, until resume(). Returns when it holds.
     void stall(direction which);

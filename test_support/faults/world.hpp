@@ -40,7 +40,7 @@ struct world {
 
 // Of what nothing came of.
 template <class Held>
-bool refused(const acquired<Held>& what) {
+bool rejected(const acquired<Held>& what) {
     return !what;
 }
 

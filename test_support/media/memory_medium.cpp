@@ -305,7 +305,9 @@ private:
         version now;
         const bool done = on_->write(what, &now);
         if (chosen == fate::answer_lost) co_return unknown();
-        const auto clock = on_->stamps_writes || what.asks_time ? stamped(asked) : std::nullopt;
+        const bool is_stamped = on_->stamps_writes == write_stamps::all ||
+                                (on_->stamps_writes == write_stamps::where_asked && what.asks_time);
+        const auto clock = is_stamped ? stamped(asked) : std::nullopt;
         if (done) co_return written{std::move(now), clock};
         co_return conflict{std::nullopt, clock};
     }

@@ -35,6 +35,9 @@ enum class fate {
     unanswered  // nothing happens, and the client does not know
 };
 
+// Which answers to writes carry the time, where any answer does.
+enum class write_stamps { all, where_asked, none };
+
 // The records of one namespace, which several media share. Thread-safe, but for its settings, which
 // are made before the first request.
 class record_table {
@@ -52,7 +55,7 @@ public:
     std::function<fate(bool writes, const cas::record_name&)> fates;
     std::function<std::chrono::nanoseconds()> delay;  // none, unless set
     bool carries_stamps = true;
-    bool stamps_writes = true;  // false: those alone that ask for it
+    write_stamps stamps_writes = write_stamps::all;
 
     struct row {
         std::string text;

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int pause_ms = 20;
 constexpr int tries_max = 500;
+// Whether one is well is probed, and again; a question has to be answered, however long it stands
+// still.
+constexpr int probe_seconds = 2, ask_seconds = 30;
 
 std::string in_quotes(const std::string& word) {
     std::string text = "'";
@@ -185,7 +188,7 @@ bool etcd_server::healthy() const {
                text.str().find("ready to serve client requests") != std::string::npos;
     }
     int status = 0;
-    run({"endpoint", "health"}, status);
+    run({"endpoint", "health"}, status, probe_seconds);
     return status == 0;
 }
 
@@ -230,7 +233,7 @@ void etcd_server::ask_for_logins() {
 std::size_t etcd_server::leader() const {
     for (int i = 0; i < tries_max; ++i) {
         int status = 0;
-        std::istringstream lines{run({"endpoint", "status"}, status)};
+        std::istringstream lines{run({"endpoint", "status"}, status, probe_seconds)};
         for (std::string line; std::getline(lines, line);) {
             std::vector<std::string> fields;
             std::istringstream parts{line};
@@ -244,14 +247,17 @@ std::size_t etcd_server::leader() const {
     throw std::runtime_error{"the etcd of the test has no leader"};
 }
 
-std::string etcd_server::run(const std::vector<std::string>& words, int& status) const {
+std::string etcd_server::run(const std::vector<std::string>& words, int& status,
+                             int seconds) const {
     // Only those that run are asked: a command waits for all of them.
     std::string endpoints;
     for (const auto& each : members_)
         if (each.server.is_running())
             endpoints += (endpoints.empty() ? "" : ",") + address(scheme(), each.client_port);
-    std::string line = "timeout 10 etcdctl --dial-timeout=1s --command-timeout=2s --endpoints=" +
-                       in_quotes(endpoints);
+    const auto bound = std::to_string(seconds) + "s";
+    std::string line = "timeout " + std::to_string(seconds + 10) +
+                       " etcdctl --dial-timeout=" + bound + " --command-timeout=" + bound +
+                       " --endpoints=" + in_quotes(endpoints);
     if (options_.tls) {
         const auto& tls = *options_.tls;
         line += " --cacert=" + in_quotes(tls.ca()) + " --cert=" + in_quotes(tls.client()) +
@@ -264,7 +270,7 @@ std::string etcd_server::run(const std::vector<std::string>& words, int& status)
 
 std::string etcd_server::ask(const std::vector<std::string>& words) const {
     int status = 0;
-    auto text = run(words, status);
+    auto text = run(words, status, ask_seconds);
     if (status != 0) throw std::runtime_error{"etcdctl " + words.front() + " failed in the test"};
     return text;
 }

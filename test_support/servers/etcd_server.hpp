@@ -72,7 +72,8 @@ private:
     std::vector<std::string> command(std::size_t index) const;
     std::string log(std::size_t index) const;
     bool healthy() const;
-    std::string run(const std::vector<std::string>& words, int& status) const;
+    // Gives up after so many seconds.
+    std::string run(const std::vector<std::string>& words, int& status, int seconds) const;
     void ask_for_logins();
 
     etcd_options options_;

@@ -218,7 +218,7 @@ std::string kube_server::ask(const std::string& method, const std::string& path,
                                                  : "application/yaml",
                          body, status);
     if (status != 0)
-        throw std::runtime_error{"the API server of the test refuses " + method + " " + path +
+        throw std::runtime_error{"the API server of the test rejects " + method + " " + path +
                                  ": " + told};
     return told;
 }

@@ -19,10 +19,13 @@ void begin_library() {
     mongoc_init();
 }
 
-// What a command is answered; empty where it is not.
-std::string ask_on(std::uint16_t port, const std::string& database, const std::string& command) {
+// What a command is answered; empty where it is not, within so many seconds each for a connection
+// and the answer.
+std::string ask_on(std::uint16_t port, const std::string& database, const std::string& command,
+                   int seconds) {
+    const auto bound = std::to_string(seconds) + "000";
     const auto uri = "mongodb://127.0.0.1:" + std::to_string(port) +
-                     "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000";
+                     "/?serverSelectionTimeoutMS=" + bound + "&socketTimeoutMS=" + bound;
     begin_library();
     const std::unique_ptr<mongoc_client_t, freed> on{mongoc_client_new(uri.c_str())};
     bson_error_t error{};
@@ -43,6 +46,10 @@ std::string ask_on(std::uint16_t port, const std::string& database, const std::s
     return text;
 }
 
+bool is_answered_on(std::uint16_t port) {
+    return !ask_on(port, "admin", R"({"ping": 1})", 2).empty();
+}
+
 }  // namespace
 
 mongodb_server::mongodb_server() : program_{set_up_server("mongo-java-server")} { start(); }
@@ -57,10 +64,11 @@ process mongodb_server::launch() {
                    log()};
 }
 
-bool mongodb_server::serves() const { return !ask("admin", R"({"ping": 1})").empty(); }
+bool mongodb_server::serves() const { return is_answered_on(port()); }
 
 std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
-    return ask_on(port(), database, command);
+    // However long it stands still.
+    return ask_on(port(), database, command, 30);
 }
 
 unconditional_mongodb_server::unconditional_mongodb_server() : port_{free_port()} {
@@ -73,8 +81,7 @@ unconditional_mongodb_server::unconditional_mongodb_server() : port_{free_port()
     const auto log = folder_.path() / "log";
     server_ =
         process{{program.string(), "127.0.0.1:" + std::to_string(port_), data.string()}, user, log};
-    wait_until_ready(server_, log,
-                     [this] { return !ask_on(port_, "admin", R"({"ping": 1})").empty(); });
+    wait_until_ready(server_, log, [this] { return is_answered_on(port_); });
 }
 
 }  // namespace pawl::testing_servers

@@ -11,10 +11,13 @@ namespace {
 
 using handle = std::unique_ptr<MYSQL, void (*)(MYSQL*)>;
 
-handle connect_to(const std::string& socket) {
+// Whether one answers is probed, and again; a question has to be answered, however long it stands
+// still.
+constexpr unsigned probe_seconds = 5, ask_seconds = 30;
+
+handle connect_to(const std::string& socket, unsigned seconds) {
     handle made{mysql_init(nullptr), mysql_close};
-    const unsigned timeout = 5;
-    mysql_options(made.get(), MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
+    mysql_options(made.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
     if (mysql_real_connect(made.get(), "localhost", "root", "", nullptr, 0, socket.c_str(),
                            CLIENT_MULTI_STATEMENTS) == nullptr)
         made.reset();
@@ -44,7 +47,7 @@ std::string run(MYSQL* by, const std::string& sql) {
 }
 
 handle session_of(const std::string& socket) {
-    auto by = connect_to(socket);
+    auto by = connect_to(socket, ask_seconds);
     if (!by) throw std::runtime_error{"cannot connect to the MariaDB of the test"};
     return by;
 }
@@ -83,9 +86,9 @@ public:
         const auto log = folder_.path() / "log";
         process server{server_words(folder_.path()), run_as, log};
         const auto socket = (folder_.path() / "s.sock").string();
-        wait_until_ready(server, log, [&] { return connect_to(socket) != nullptr; });
+        wait_until_ready(server, log, [&] { return connect_to(socket, probe_seconds) != nullptr; });
         const std::string user = mysql_server::user, database = mysql_server::database;
-        run(connect_to(socket).get(), "CREATE DATABASE " + database + "; CREATE USER " + user +
+        run(session_of(socket).get(), "CREATE DATABASE " + database + "; CREATE USER " + user +
                                           "@'%' IDENTIFIED BY '" + mysql_server::password +
                                           "'; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON " +
                                           database + ".* TO " + user + "@'%'");
@@ -132,7 +135,7 @@ void mysql_server::copy_data() const {
         {"cp", "-a", shared_template(run_as_).data().string(), (folder_.path() / "data").string()});
 }
 
-bool mysql_server::answers() const { return connect_to(unix_path()) != nullptr; }
+bool mysql_server::answers() const { return connect_to(unix_path(), probe_seconds) != nullptr; }
 
 void mysql_server::start() {
     const auto log = folder_.path() / "log";

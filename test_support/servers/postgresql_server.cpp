@@ -1,5 +1,7 @@
 #include "test_support/servers/postgresql_server.hpp"
 
+#include <pawl/clock.hpp>
+
 #include <libpq-fe.h>
 
 #include <poll.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -54,9 +57,13 @@ const std::filesystem::path& blank_data(const std::string& user) {
     return data;
 }
 
-connection connect_to(const std::string& folder, std::uint16_t port) {
+// Whether one answers is probed, and again; a question has to be answered, however long it stands
+// still.
+constexpr int probe_seconds = 3, ask_seconds = 30;
+
+connection connect_to(const std::string& folder, std::uint16_t port, int seconds) {
     const auto words = "host=" + folder + " port=" + std::to_string(port) +
-                       " user=postgres dbname=postgres connect_timeout=3";
+                       " user=postgres dbname=postgres connect_timeout=" + std::to_string(seconds);
     return {PQconnectdb(words.c_str()), PQfinish};
 }
 
@@ -85,11 +92,15 @@ postgresql_server::postgresql_server(postgresql_options options)
     start();
 }
 
+// Its processes would write into the folder while it is removed, and some of it would stay.
 postgresql_server::~postgresql_server() {
     if (!server_.is_running()) return;
-    server_.signal(SIGQUIT);
-    server_.kill();
-    give_back_memory();
+    try {
+        crash();
+    } catch (const std::exception&) {
+        server_.kill();
+        give_back_memory();
+    }
 }
 
 void postgresql_server::lay_out() {
@@ -143,7 +154,7 @@ void postgresql_server::write_configuration() const {
 }
 
 bool postgresql_server::answers() const {
-    const auto link = connect_to(socket_folder(), port_);
+    const auto link = connect_to(socket_folder(), port_, probe_seconds);
     return PQstatus(link.get()) == CONNECTION_OK;
 }
 
@@ -157,6 +168,10 @@ void postgresql_server::start() {
 
 void postgresql_server::restart() {
     server_.signal(SIGINT);
+    // A busy disk takes its time for the last checkpoint, and a server that is killed in it leaves
+    // processes behind that hold its memory.
+    const auto give_up = lease_clock::now() + std::chrono::minutes{1};
+    while (server_.is_running() && lease_clock::now() < give_up) poll(nullptr, 0, 5);
     server_.stop();
     start();
 }
@@ -224,12 +239,12 @@ std::vector<pid_t> postgresql_server::children() const {
 }
 
 std::string postgresql_server::ask(const std::string& sql) const {
-    const auto link = connect_to(socket_folder(), port_);
+    const auto link = connect_to(socket_folder(), port_, ask_seconds);
     return run(link.get(), sql);
 }
 
 std::shared_ptr<void> postgresql_server::hold(const std::string& sql) const {
-    std::shared_ptr<PGconn> link{connect_to(socket_folder(), port_)};
+    std::shared_ptr<PGconn> link{connect_to(socket_folder(), port_, ask_seconds)};
     run(link.get(), sql);
     return link;
 }

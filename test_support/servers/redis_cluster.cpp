@@ -14,11 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto give_up_after = 60s;
+
 redis_options node_options(const redis_cluster_options& options) {
     redis_options node;
     node.persistence = options.persistence;
     node.users = options.users;
     node.more = {"cluster-enabled yes", "cluster-config-file nodes.conf",
+                 // Until they are whole: so long, too, nodes that start serve nothing.
                  "cluster-node-timeout 1000", "cluster-announce-ip 127.0.0.1",
                  "cluster-replica-validity-factor 0",
                  // The default, ten thousand above the port, may lie beyond the last one.
@@ -37,7 +40,8 @@ long long started_at(const redis_server& node) {
 
 }  // namespace
 
-redis_cluster::redis_cluster(redis_cluster_options options) : masters_{options.masters} {
+redis_cluster::redis_cluster(redis_cluster_options options)
+    : masters_{options.masters}, node_timeout_{options.node_timeout} {
     const auto count = options.masters * (options.with_replicas ? 2 : 1);
     std::vector<std::string> words{"redis-cli", "--cluster", "create"};
     for (std::size_t i = 0; i < count; ++i) {
@@ -58,13 +62,15 @@ std::string redis_cluster::hosts() const {
 }
 
 void redis_cluster::wait_until_whole() {
-    const auto give_up = lease_clock::now() + 20s;
+    const auto give_up = lease_clock::now() + give_up_after;
     for (const auto& node : nodes_)
         while (node->ask({"CLUSTER", "INFO"}).find("cluster_state:ok") == std::string::npos) {
             if (lease_clock::now() > give_up)
-                throw std::runtime_error{"the cluster is not whole after 20 s"};
+                throw std::runtime_error{"the cluster is not whole after a minute"};
             poll(nullptr, 0, 10);
         }
+    const auto timeout = std::to_string(node_timeout_.count());
+    for (const auto& node : nodes_) node->ask({"CONFIG", "SET", "cluster-node-timeout", timeout});
 }
 
 std::string redis_cluster::id_of(std::size_t which) { return node(which).ask({"CLUSTER", "MYID"}); }
@@ -123,12 +129,12 @@ void redis_cluster::finish_move(std::size_t slot, std::size_t from, std::size_t 
 void redis_cluster::wait_until_moved(std::size_t slot, std::size_t to) {
     const auto id = id_of(to);
     const auto epoch = epoch_of(id, to);
-    const auto give_up = lease_clock::now() + 20s;
+    const auto give_up = lease_clock::now() + give_up_after;
     for (std::size_t asked = 0; asked < nodes_.size(); ++asked)
         while (epoch_of(id, asked) < epoch || owner_of(slot, asked) != to) {
             if (lease_clock::now() > give_up)
                 throw std::runtime_error{"slot " + std::to_string(slot) +
-                                         " has not moved after 20 s"};
+                                         " has not moved after a minute"};
             poll(nullptr, 0, 5);
         }
 }
@@ -156,8 +162,12 @@ void redis_cluster::lose_data() {
     do {
         starts.clear();
         for (const auto& node : nodes_) node->crash();
-        for (const auto& node : nodes_) node->lose_data();
-        for (const auto& node : nodes_) starts.insert(started_at(*node));
+        for (const auto& node : nodes_) node->forget();
+        for (const auto& node : nodes_) node->launch();
+        for (const auto& node : nodes_) {
+            node->wait_until_ready();
+            starts.insert(started_at(*node));
+        }
     } while (starts.size() > 1);
     wait_until_whole();
 }

@@ -3,6 +3,7 @@
 
 #include "test_support/servers/redis_server.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -15,6 +16,9 @@ struct redis_cluster_options {
     bool with_replicas = false;  // one for each master, behind the masters in `node`
     redis_persistence persistence = redis_persistence::none;
     std::vector<std::string> users{};  // ACL lines without the word "user"
+    // Silence, until the others give a node up: all say then that the cluster is down, and so for
+    // some seconds after it is back.
+    std::chrono::milliseconds node_timeout{1000};
 };
 
 // Takes about two seconds to be ready. Not thread-safe.
@@ -56,6 +60,7 @@ private:
     long long epoch_of(const std::string& id, std::size_t asked);
 
     const std::size_t masters_;
+    const std::chrono::milliseconds node_timeout_;
     std::vector<std::unique_ptr<redis_server>> nodes_;
 };
 

@@ -12,8 +12,12 @@ namespace {
 
 using connection = std::unique_ptr<redisContext, void (*)(redisContext*)>;
 
-connection connect_to(std::uint16_t port) {
-    const timeval timeout{2, 0};
+// Whether one answers is probed, and again; a question has to be answered, however long it stands
+// still.
+constexpr long probe_seconds = 2, ask_seconds = 30;
+
+connection connect_to(std::uint16_t port, long seconds) {
+    const timeval timeout{seconds, 0};
     connection opened{redisConnectWithTimeout("127.0.0.1", port, timeout), redisFree};
     if (opened && opened->err == 0) redisSetTimeout(opened.get(), timeout);
     return opened;
@@ -74,7 +78,7 @@ void redis_server::write_configuration() const {
 }
 
 bool redis_server::answers() const {
-    const auto link = connect_to(port_);
+    const auto link = connect_to(port_, probe_seconds);
     if (!link || link->err != 0) return false;
     const std::unique_ptr<redisReply, void (*)(void*)> reply{
         static_cast<redisReply*>(redisCommand(link.get(), "PING")), freeReplyObject};
@@ -84,9 +88,18 @@ bool redis_server::answers() const {
 }
 
 void redis_server::start() {
-    const auto log = folder_.path() / "log";
-    server_ = process{{program_, (folder_.path() / "redis.conf").string()}, user_, log};
-    wait_until_ready(server_, log, [this] { return answers(); });
+    launch();
+    wait_until_ready();
+}
+
+void redis_server::launch() {
+    server_ = process{
+        {program_, (folder_.path() / "redis.conf").string()}, user_, folder_.path() / "log"};
+}
+
+void redis_server::wait_until_ready() const {
+    testing_servers::wait_until_ready(server_, folder_.path() / "log",
+                                      [this] { return answers(); });
 }
 
 void redis_server::restart() {
@@ -96,10 +109,14 @@ void redis_server::restart() {
 
 void redis_server::crash() { server_.kill(); }
 
-void redis_server::lose_data() {
-    server_.kill();
+void redis_server::forget() const {
     for (const auto* name : {"appendonlydir", "dump.rdb"})
         std::filesystem::remove_all(folder_.path() / name);
+}
+
+void redis_server::lose_data() {
+    crash();
+    forget();
     start();
 }
 
@@ -112,7 +129,7 @@ std::string redis_server::ask(const std::vector<std::string>& words) const {
 
 std::string ask_redis(std::uint16_t port, const std::string& password,
                       const std::vector<std::string>& words) {
-    const auto link = connect_to(port);
+    const auto link = connect_to(port, ask_seconds);
     if (!link || link->err != 0)
         throw std::runtime_error{"cannot connect to the Redis of the test"};
     const auto command = [&](const std::vector<std::string>& parts) {

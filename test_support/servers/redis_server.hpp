@@ -51,10 +51,14 @@ public:
     std::string unix_path() const { return (folder_.path() / "redis.sock").string(); }
 
     // Each returns when the server answers again or is gone.
-    void restart();       // ended in good order: what was written is there, if it persists
-    void crash();         // SIGKILL
-    void start();         // after a crash
-    void lose_data();     // killed, wiped, started
+    void restart();    // ended in good order: what was written is there, if it persists
+    void crash();      // SIGKILL
+    void start();      // after a crash
+    void lose_data();  // killed, wiped, started
+    // The steps of it, for several that are to start at once.
+    void forget() const;  // what it has written, while it is down
+    void launch();
+    void wait_until_ready() const;
     void freeze() const;  // SIGSTOP
     void thaw() const;    // SIGCONT
 

@@ -156,13 +156,19 @@ std::string zookeeper_server::ask(const std::string& word) const {
 }
 
 long zookeeper_server::measure(const std::string& name) const {
-    std::istringstream lines{ask("mntr")};
-    std::string word, value;
-    while (lines >> word) {
-        std::getline(lines, value);
-        if (word == name) return std::stol(value);
-    }
-    throw std::runtime_error{"ZooKeeper: mntr says nothing of " + name};
+    long measured = 0;
+    until("tells " + name, [&] {
+        std::istringstream lines{ask("mntr")};
+        std::string word, value;
+        while (lines >> word) {
+            std::getline(lines, value);
+            if (word != name) continue;
+            measured = std::stol(value);
+            return true;
+        }
+        return false;
+    });
+    return measured;
 }
 
 std::string zookeeper_server::mode() const {

@@ -42,7 +42,7 @@ public:
     virtual void carry_there(std::function<void()> deliver, copies how_many) = 0;
     virtual void carry_back(std::function<void()> deliver) = 0;
     // How the server takes a request at the moment at which it arrives.
-    enum class reception { served, refused, unheard };
+    enum class reception { served, rejected, unheard };
     virtual reception arrive() = 0;
 };
 
@@ -72,7 +72,7 @@ public:
         };
         const auto arrive = [over, work = std::move(work), answered] {
             const auto how = over->arrive();
-            if (how == wire::reception::refused)
+            if (how == wire::reception::rejected)
                 answered(failure{errc::unreachable, "connection refused"});
             if (how != wire::reception::served) return;
             auto what = work();

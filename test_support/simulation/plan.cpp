@@ -70,6 +70,7 @@ std::string_view name_of(plant bug) {
                                "callers_clock",
                                "repeat_mints",
                                "renew_revives",
+                               "withdraw_any",
                                "release_any",
                                "min_hold_ignored",
                                "force_release_at_once",

@@ -24,6 +24,7 @@ enum class plant {
     // At the store
     repeat_mints,           // rule 2: a repeated claim gets a new token
     renew_revives,          // rule 3: a renewal takes the key back from whoever has it
+    withdraw_any,           // rule 2: a withdrawal frees the key whoever has it
     release_any,            // rule 4: a release frees the key whoever has it
     min_hold_ignored,       // rule 4: a release frees the key though it was to stay held
     force_release_at_once,  // rule 5: no lock delay

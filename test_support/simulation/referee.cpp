@@ -52,8 +52,8 @@ void referee::forget_cooldown() {
 
 void referee::on_write(const std::string& key, fence_token token, write_answer answer) {
     auto& seen = keys_[key];
-    if (answer == write_answer::refused_live_holder)
-        broken(law::holder_served, key + " refused token " + std::to_string(number(token)));
+    if (answer == write_answer::rejected_live_holder)
+        broken(law::holder_served, key + " rejected token " + std::to_string(number(token)));
     if (answer != write_answer::accepted) {
         happened(fact::stale_writes);
         return;

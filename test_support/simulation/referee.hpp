@@ -20,7 +20,7 @@ enum class law {
     trust_stays_ended,  // trust that has ended never comes back
     tokens_rise,        // every grant's token is above all before it
     writes_rise,        // a guarded resource never accepts a token lower than one before
-    holder_served,      // and never refuses the live holder
+    holder_served,      // and never rejects the live holder
     runs_once,          // an at-most-once occurrence runs once at most
     done_is_completed,  // an at-least-once occurrence counts as done only when it was completed
     not_before_due,     // no occurrence counts as done long before it is due
@@ -30,7 +30,7 @@ enum class law {
 constexpr std::size_t laws = 11;
 std::string_view name_of(law which);
 
-enum class write_answer { accepted, refused, refused_live_holder };
+enum class write_answer { accepted, rejected, rejected_live_holder };
 
 // What must have happened in some seed, or it has not been tested.
 enum class fact {

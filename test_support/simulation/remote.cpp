@@ -28,7 +28,7 @@ public:
     void carry_back(std::function<void()> deliver) override { all().carry(home_.index(), deliver); }
     reception arrive() override {
         if (all().store.up()) return reception::served;
-        return all().random.happens(0.5) ? reception::refused : reception::unheard;
+        return all().random.happens(0.5) ? reception::rejected : reception::unheard;
     }
 
 private:

@@ -25,17 +25,17 @@ namespace pawl::simulation {
 template <class Law, class Simulate>
 int search(int count, char** words, std::size_t laws, Simulate simulate) {
     using clock_type = std::chrono::steady_clock;
-    const auto refuse = [&](const char* why) {
+    const auto reject = [&](const char* why) {
         std::fprintf(stderr, "%s: %s\n", words[0], why);
         return 64;
     };
     const std::vector<std::string> given(words + 1, words + count);
     if (given.size() < 4 || given.size() > 5)
-        return refuse("give FIRST STEP COUNT SECONDS, and perhaps a LAW");
+        return reject("give FIRST STEP COUNT SECONDS, and perhaps a LAW");
     std::uint64_t numbers[4]{};
     for (std::size_t i = 0; i < 4; ++i) {
         const auto number = base::parse_number<std::uint64_t>(given[i]);
-        if (!number) return refuse("FIRST, STEP, COUNT and SECONDS are whole numbers");
+        if (!number) return reject("FIRST, STEP, COUNT and SECONDS are whole numbers");
         numbers[i] = *number;
     }
     const auto [first, step, seeds_max, seconds_max] = numbers;
@@ -43,7 +43,7 @@ int search(int count, char** words, std::size_t laws, Simulate simulate) {
     for (std::size_t i = 0; i < laws; ++i)
         if (given.size() == 5 && name_of(static_cast<Law>(i)) == given[4])
             wanted = static_cast<Law>(i);
-    if (given.size() == 5 && !wanted) return refuse("there is no such law");
+    if (given.size() == 5 && !wanted) return reject("there is no such law");
 
     const auto began = clock_type::now();
     const auto passed = [&] { return std::chrono::duration<double>(clock_type::now() - began); };

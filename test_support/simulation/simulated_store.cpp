@@ -51,7 +51,7 @@ acquire_result<grant> simulated_store::decide(lease_state& state, const claim& w
         const auto skew =
             plan_.bug == plant::birth_without_skew ? millis{0} : plan_.settings.max_skew;
         const auto no =
-            rules::refuse_in_quarantine(plan_.settings.quarantine, born_, asked, when, skew);
+            rules::reject_in_quarantine(plan_.settings.quarantine, born_, asked, when, skew);
         if (no) return *no;
     }
     const auto before = state;
@@ -95,7 +95,10 @@ acquire_result<grant> simulated_store::acquire(const claim& wanted, nanos caller
 
 bool simulated_store::withdraw(const withdrawal& given_up) {
     judge_.note("withdraw ", given_up.id);
-    const bool was = rules::withdraw(keys_[given_up.key], given_up, now()).was_holder;
+    auto& state = keys_[given_up.key];
+    auto asked = given_up;
+    if (plan_.bug == plant::withdraw_any) asked.id = state.claim_id;
+    const bool was = rules::withdraw(state, asked, now()).was_holder;
     if (was) {
         judge_.happened(fact::given_back);
         changed(given_up.key);
@@ -205,8 +208,8 @@ void simulated_store::write(const std::string& key, fence_token token) {
     if (plan_.bug == plant::unchecked) accepted = true;
     judge_.on_write(key, token,
                     accepted ? write_answer::accepted
-                    : live   ? write_answer::refused_live_holder
-                             : write_answer::refused);
+                    : live   ? write_answer::rejected_live_holder
+                             : write_answer::rejected);
 }
 
 bool simulated_store::backs(const std::string& key, fence_token token) const {

@@ -73,6 +73,7 @@ struct run_record {
     // Why it runs: schedule, manual, exec or library.
     std::string trigger;
 
+    // As it is now.
     run_status status = run_status::started;
 
     // One line; empty when there is nothing to say.
@@ -167,6 +168,7 @@ enum class beat { alive, cancel_requested, stale };
 
 // How a run, or an attempt of it, ended.
 struct run_end {
+    // Any but `started`.
     run_status status = run_status::completed;
     std::string reason{};
     std::optional<int> exit_status{};
@@ -252,7 +254,7 @@ struct control_state {
     // Ids of runs that have started and are to end.
     std::vector<std::string> cancels;
 
-    // Abandoned, at-least-once: to be resumed.
+    // Abandoned, at-least-once: to be resumed. In the order of triggers, without checkpoints.
     std::vector<run_record> orphans;
 };
 
@@ -366,7 +368,7 @@ public:
     virtual async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) = 0;
 
     // Saves how far the run has come. Also false when a newer token of the same job and partition
-    // has saved one.
+    // has saved one; a run without a lease (token 0) then saves for itself alone.
     virtual async<bool> checkpoint(run_mark who, std::string text) = 0;
 
     // Keeps the last `limit` bytes, and at most one chunk more. `offset` is where these bytes
@@ -457,7 +459,7 @@ public:
     virtual async<void> node_beat(node_entry me) = 0;
     virtual async<void> node_leave(std::string id) = 0;
 
-    // Those that were seen within a day, by name; at most page_limit_max.
+    // Those that were seen within a day, by name; of more than page_limit_max, those seen last.
     virtual async<std::vector<node_entry>> list_nodes() = 0;
 
     // -- the audit

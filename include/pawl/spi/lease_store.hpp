@@ -66,6 +66,7 @@ struct withdrawal {
                std::optional<pawl::occurrence> its_occurrence = {})
         : key{std::move(its_key)}, id{std::move(its_id)}, occurrence{its_occurrence} {}
 
+    // The one that was claimed.
     std::string key;
 
     // Of the claim that is given up.
@@ -77,6 +78,7 @@ struct withdrawal {
 
 // "It is yours."
 struct grant {
+    // The one that was claimed.
     std::string key;
 
     // Minted by this grant: higher than every token of the key before.
@@ -93,6 +95,7 @@ enum class renewal { renewed, lost, unknown };
 
 // "I still have it."
 struct held {
+    // The one that was granted.
     std::string key;
     fence_token token{};
 

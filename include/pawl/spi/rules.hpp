@@ -111,13 +111,13 @@ millis quarantine_left(std::optional<millis> quarantine, micros born, const stor
 // For such a store: while the quarantine lasts nothing is granted, and an occurrence that may have
 // been granted before the marker was born counts as done, whenever it is asked for: one that was
 // due by then, or ahead of it by no more than `max_skew`. Nothing: go on.
-std::optional<acquire_result<grant>> refuse_in_quarantine(std::optional<millis> quarantine,
+std::optional<acquire_result<grant>> reject_in_quarantine(std::optional<millis> quarantine,
                                                           const store_time& born,
                                                           const claim& wanted,
                                                           const store_time& now,
                                                           millis max_skew = millis{0});
 
 // A lease that is longer than the quarantine would outlive it after a loss of data. Nothing: go on.
-std::optional<failure> refuse_long_ttl(std::optional<millis> quarantine, millis ttl);
+std::optional<failure> reject_long_ttl(std::optional<millis> quarantine, millis ttl);
 
 }  // namespace pawl::rules

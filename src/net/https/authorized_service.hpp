@@ -15,7 +15,7 @@
 
 namespace pawl::net {
 
-// What a refusal is answered with, once.
+// What a rejection is answered with, once.
 enum class remedy { none, other_keys, other_time };
 
 // On its loop only. `Keys` is one set of credentials.

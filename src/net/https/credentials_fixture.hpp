@@ -20,8 +20,8 @@ inline std::string url_of(const small_server& server) {
     return "http://127.0.0.1:" + std::to_string(server.port());
 }
 
-inline std::string refusal(const std::string& status, const std::string& body = "",
-                           const std::string& fields = "") {
+inline std::string rejection(const std::string& status, const std::string& body = "",
+                             const std::string& fields = "") {
     return "HTTP/1.1 " + status + "\r\n" + fields +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }

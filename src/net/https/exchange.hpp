@@ -26,7 +26,7 @@ struct connection_plan {
     std::optional<result<proxy_address>> proxy;  // nothing: none
     std::string place;                           // https://host:port, for messages
 
-    // Read when it is first needed, and again after a handshake was refused: files are replaced.
+    // Read when it is first needed, and again after a handshake was rejected: files are replaced.
     std::shared_ptr<boost::asio::ssl::context> trust;
     std::optional<finding> certificate;  // of the newest connection
 };

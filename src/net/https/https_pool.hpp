@@ -86,7 +86,7 @@ public:
     // `outcome_unknown`: it left, may change something, and no whole answer came. That a peer
     // closes a connection while it is idle is seen before anything is sent; where the two cross,
     // what only reads is asked once more on another connection, and the rest is unknown. `denied`:
-    // TLS or the proxy refuses. `protocol`: the answer is no HTTP or too large, to what only reads.
+    // TLS or the proxy rejects. `protocol`: the answer is no HTTP or too large, to what only reads.
     // Nothing above what ends at `until` is retried. Cancellable (terminal).
     virtual async<https_response> ask(https_request request, instant until) = 0;
 

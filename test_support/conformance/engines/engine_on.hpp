@@ -7,6 +7,8 @@
 
 #include <pawl/spi/store_settings.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -34,6 +36,20 @@ class running_on_port : public running<Server> {
 public:
     using running<Server>::running;
     std::string address() const { return std::to_string(this->server_.port()); }
+};
+
+// A server of the clouds' stores, on this machine: it takes its time beside other tests, and pushes
+// nothing, so that a waiter looks now and then. `on_port` makes the settings for its port.
+template <class Server, auto on_port>
+class running_for_cloud : public running_on_port<Server> {
+public:
+    static constexpr std::uint64_t contested_grants = 10;
+    static auto settings_at(const std::string& address, store_settings common) {
+        auto to = on_port(static_cast<std::uint16_t>(std::stoi(address)), millis{20'000});
+        to.common = std::move(common);
+        to.common.timeout = std::chrono::seconds{20};
+        return to;
+    }
 };
 
 // `Server` has a name and the settings for an address; `make` opens a client with them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engines/redis/client/redis_settings.hpp"
+#include "engines/redis/client/slots.hpp"
 #include "test_support/conformance/engines/engine_on.hpp"
 #include "test_support/servers/redis_cluster.hpp"
 #include "test_support/servers/redis_sentinels.hpp"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -37,6 +39,17 @@ inline testing_servers::redis_options synced(
     return options;
 }
 
+// A record that is damaged behind its token until the object goes. Under another token it would be
+// that of another grant.
+inline std::shared_ptr<void> damage(const testing_servers::redis_server& node,
+                                    const std::string& record) {
+    const auto text = node.ask({"GET", record});
+    auto wrong = text;
+    wrong.replace(19, 16, "0123456789abcdeg");
+    node.ask({"SET", record, wrong});
+    return {nullptr, [&node, record, text](void*) { node.ask({"SET", record, text}); }};
+}
+
 template <testing_servers::redis_kind kind>
 class one_redis : public running_on_port<testing_servers::redis_server> {
 public:
@@ -49,6 +62,9 @@ public:
         to.common = std::move(common);
         to.port = static_cast<std::uint16_t>(std::stoi(address));
         return to;
+    }
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        return damage(server_, name_space + ":lock:" + key);
     }
 };
 
@@ -76,12 +92,18 @@ protected:
 
 class redis_in_cluster : public redis_seeds<testing_servers::redis_cluster> {
 public:
+    // No node is to be given up.
     redis_in_cluster()
-        : redis_seeds{testing_servers::redis_cluster_options{.persistence = synced().persistence}} {
-    }
+        : redis_seeds{testing_servers::redis_cluster_options{
+              .persistence = synced().persistence, .node_timeout = std::chrono::seconds{15}}} {}
     static std::string_view name() { return "redis_cluster"; }
     static redis::redis_settings settings_at(const std::string& address, store_settings common) {
         return settings_for(redis::topology::cluster, address, std::move(common));
+    }
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        const auto shard = name_space + "{" + redis::shard_tag(redis::shard_of_key(key)) + "}";
+        const auto owner = server_.owner_of(redis::shard_slot(redis::shard_of_key(key)));
+        return damage(server_.node(owner), shard + ":lock:" + key);
     }
 };
 
@@ -96,6 +118,9 @@ public:
         auto to = settings_for(redis::topology::sentinel, address, std::move(common));
         to.master_name = testing_servers::redis_sentinels::master_name;
         return to;
+    }
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        return damage(server_.node(server_.master()), name_space + ":lock:" + key);
     }
 };
 

@@ -262,7 +262,7 @@ TYPED_TEST_P(JournalLaws, ASkipIsWrittenOnceAndNeverOverARun) {
     mine.begin(begun);
     EXPECT_FALSE(mine.get(mine->skip(fresh_occurrence_run("report", 2, 9), "too late")));
     EXPECT_EQ(mine.show(begun.id).status, run_status::started);
-    EXPECT_EQ(mine.refusal(mine->skip(fresh_run("report", 1), "no occurrence")).code,
+    EXPECT_EQ(mine.rejection(mine->skip(fresh_run("report", 1), "no occurrence")).code,
               errc::rejected);
 }
 
@@ -306,9 +306,9 @@ TYPED_TEST_P(JournalLaws, TheIdOfAnotherRunIsRejected) {
     auto no_occurrence = fresh_run("report", 8);
     for (auto* start : {&other_occurrence, &other_job, &no_occurrence}) {
         start->id = first.id;
-        EXPECT_EQ(mine.refusal(mine->begin(*start)).code, errc::rejected);
+        EXPECT_EQ(mine.rejection(mine->begin(*start)).code, errc::rejected);
     }
-    EXPECT_EQ(mine.refusal(mine->skip(other_occurrence, "late")).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->skip(other_occurrence, "late")).code, errc::rejected);
     EXPECT_EQ(mine.all({}, 100).size(), 1u);
     EXPECT_EQ(number(mine.show(first.id).token), 7u);
 }
@@ -320,7 +320,7 @@ TYPED_TEST_P(JournalLaws, ARunWithoutIdOrJobIsRejected) {
     auto without_id = fresh_run("report", 1);
     without_id.id.clear();
     for (const auto& start : {nameless, endless, without_id})
-        EXPECT_EQ(mine.refusal(mine->begin(start)).code, errc::rejected);
+        EXPECT_EQ(mine.rejection(mine->begin(start)).code, errc::rejected);
     const auto longest = fresh_run(std::string(job_name_bytes_max, 'j'), 1);
     mine.begin(longest);
     EXPECT_EQ(mine.show(longest.id).job, longest.job);

@@ -28,15 +28,36 @@ TYPED_TEST_P(JournalLaws, ACheckpointThatIsTooLargeIsRejectedAndTheOldOneStays) 
     const auto start = fresh_run("report", 7);
     mine.begin(start);
     mine.get(mine->checkpoint(mark_of(start), "small"));
-    const auto why =
-        mine.refusal(mine->checkpoint(mark_of(start), std::string(checkpoint_bytes_max + 1, 'x')));
+    const auto why = mine.rejection(
+        mine->checkpoint(mark_of(start), std::string(checkpoint_bytes_max + 1, 'x')));
     EXPECT_EQ(why.code, errc::rejected);
     EXPECT_THAT(why.detail, testing::HasSubstr("65536"));
     EXPECT_EQ(mine.show(start.id).checkpoint, "small");
 }
 
+// Goal: a run without a lease, whose token is 0, saves its progress, and moves no other's
+// backwards. Method: one beside a run with a token that has saved, and one of a job of its own.
+TYPED_TEST_P(JournalLaws, ARunWithoutALeaseSavesForItselfAlone) {
+    auto mine = this->open();
+    const auto with_lease = fresh_occurrence_run("report", 1, 7);
+    const auto without = fresh_occurrence_run("report", 2, 0);
+    const auto first = fresh_occurrence_run("other", 1, 0);
+    for (const auto& start : {with_lease, without, first}) mine.begin(start);
+    EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(with_lease), "1")));
+    for (const auto* text : {"a", "b"}) {
+        EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(without), text)));
+        EXPECT_EQ(mine.show(without.id).checkpoint, text);
+    }
+    EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(first), "c")));
+    for (const auto& [job, last] : {std::pair{"report", "1"}, std::pair{"other", "c"}}) {
+        auto next = fresh_occurrence_run(job, 3, 8);
+        next.past = inheritance::last_saved;
+        EXPECT_EQ(mine.begin(next).checkpoint, last);
+    }
+}
+
 // Goal: two runs of one job that overlap cannot write over each other's progress backwards. Method:
-// two occurrences; once the newer token has saved, the older is refused, though its run goes on.
+// two occurrences; once the newer token has saved, the older is rejected, though its run goes on.
 TYPED_TEST_P(JournalLaws, ACheckpointIsRejectedOnceANewerTokenOfTheJobHasSavedOne) {
     auto mine = this->open();
     const auto old = fresh_occurrence_run("report", 1, 7);

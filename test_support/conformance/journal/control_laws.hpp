@@ -138,6 +138,32 @@ TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestTriggersOfEachJobUpToItsBou
     EXPECT_EQ(fair.back().id, third.id);
 }
 
+// Goal: runs that no node can resume, as their partitions are gone, keep no other job's waiting.
+// Method: a job has left more than can be read when another leaves two.
+TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestOrphansOfEachJobUpToItsBound) {
+    auto mine = this->open();
+    const auto leave = [&](const std::string& job, std::size_t due) {
+        const auto start =
+            fresh_occurrence_run(job, static_cast<std::int64_t>(due), 7, delivery::at_least_once);
+        mine.begin(start);
+        EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::abandoned))));
+        return start.id;
+    };
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < control_entries_max + 3; ++i) ids.push_back(leave("report", i + 1));
+    const auto shown = mine.get(mine->read_control_state()).orphans;
+    ASSERT_EQ(shown.size(), control_entries_max);
+    for (std::size_t i = 0; i < shown.size(); ++i) EXPECT_EQ(shown[i].id, ids[i]);
+    const auto other = leave("another", 1), third = leave("another", 2);
+    EXPECT_TRUE(mine.get(mine->request_cancel(ids[0], "me")));
+    const auto fair = mine.get(mine->read_control_state()).orphans;
+    ASSERT_EQ(fair.size(), control_entries_max);
+    EXPECT_EQ(fair.front().id, ids[1]);
+    EXPECT_EQ(fair[control_entries_max - 3].id, ids[control_entries_max - 2]);
+    EXPECT_EQ(fair[control_entries_max - 2].id, other);
+    EXPECT_EQ(fair.back().id, third);
+}
+
 TYPED_TEST_P(JournalLaws, APauseIsSeenByAllUntilItIsTakenBack) {
     auto mine = this->open();
     auto other = this->open();

@@ -152,20 +152,28 @@ TYPED_TEST_P(JournalLaws, ARunJudgedAbandonedIsAnOrphanUntilItIsResumed) {
     auto mine = this->open();
     auto again = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
     auto once = fresh_occurrence_run("report", 2, 7);
+    const std::string half(checkpoint_bytes_max, 'h');
     for (auto* start : {&again, &once}) {
         start->silence_max = 1ms;
         mine.begin(*start);
-        mine.get(mine->checkpoint(mark_of(*start), "half"));
+        mine.get(mine->checkpoint(mark_of(*start), half));
         mine.until_stale(start->id);
         EXPECT_TRUE(mine.get(mine->judge(mark_of(*start), ended(run_status::abandoned, "gone"))));
     }
     const auto orphans = mine.get(mine->read_control_state()).orphans;
     ASSERT_EQ(orphans.size(), 1u);
     EXPECT_EQ(orphans[0].id, again.id);
-    EXPECT_EQ(orphans[0].checkpoint, "half");
+    EXPECT_EQ(orphans[0].reason, "gone");
+    EXPECT_EQ(orphans[0].key, again.key);
+    EXPECT_EQ(orphans[0].trigger, "schedule");
+    EXPECT_EQ(orphans[0].occurrence, again.occurrence);
+    EXPECT_EQ(number(orphans[0].token), 7u);
     EXPECT_EQ(orphans[0].delivery, delivery::at_least_once);
+    EXPECT_GT(orphans[0].last_heartbeat, 1'600'000'000'000);
+    // Each node reads them each second.
+    EXPECT_EQ(orphans[0].checkpoint, "");
     auto next = fresh_occurrence_run("report", 1, 8, delivery::at_least_once);
-    EXPECT_EQ(mine.begin(next, begin_outcome::resumed).checkpoint, "half");
+    EXPECT_EQ(mine.begin(next, begin_outcome::resumed).checkpoint, half);
     EXPECT_TRUE(mine.get(mine->read_control_state()).orphans.empty());
 }
 

@@ -50,7 +50,7 @@ public:
     void done(async<void> verb);
     // The failure, which must be there, in one line that begins with the place.
     template <class T>
-    failure refusal(async<T> verb) {
+    failure rejection(async<T> verb) {
         const auto answer = ask(std::move(verb));
         if (answer.has_value()) {
             ADD_FAILURE() << "expected a failure";

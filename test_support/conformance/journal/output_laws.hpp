@@ -147,7 +147,7 @@ TYPED_TEST_P(JournalLaws, AChunkThatIsTooLargeIsRejected) {
     const auto largest = some_output(output_chunk_bytes_max);
     EXPECT_TRUE(mine.get(mine->append_output(mark_of(start), 0, largest, 1 << 20)));
     EXPECT_EQ(
-        mine.refusal(mine->append_output(mark_of(start), largest.size(), largest + "x", 1 << 20))
+        mine.rejection(mine->append_output(mark_of(start), largest.size(), largest + "x", 1 << 20))
             .code,
         errc::rejected);
     EXPECT_EQ(mine.output_of(start.id), largest);

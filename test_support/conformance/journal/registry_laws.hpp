@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace pawl::conformance {
@@ -217,9 +218,40 @@ TYPED_TEST_P(JournalLaws, NodesAreListedByNameWithTheirAge) {
     EXPECT_EQ(other.get(other->list_nodes()).size(), 2u);
 }
 
+// Goal: nodes of a crash loop hide none that lives, whatever its name. Method: as many as a list
+// has are there with names in front of one that comes later.
+TYPED_TEST_P(JournalLaws, OfManyNodesThoseSeenLastAreListed) {
+    auto mine = this->open();
+    const auto last_seen = [&] {
+        std::int64_t newest = 0;
+        for (const auto& one : mine.get(mine->list_nodes()))
+            newest = std::max(newest, one.last_seen);
+        return newest;
+    };
+    mine.done(mine->node_beat(node_named("a:oldest", "a")));
+    mine.until_later_than(last_seen());
+    for (std::size_t i = 1; i < page_limit_max; ++i)
+        mine.done(mine->node_beat(node_named("a:" + std::to_string(i), "a")));
+    mine.until_later_than(last_seen());
+    mine.done(mine->node_beat(node_named("z:1", "z")));
+    const auto nodes = mine.get(mine->list_nodes());
+    ASSERT_EQ(nodes.size(), page_limit_max);
+    EXPECT_EQ(nodes.back().id, "z:1");
+    EXPECT_EQ(nodes[0].id, "a:1");
+    for (std::size_t i = 1; i < nodes.size(); ++i)
+        EXPECT_LT(std::tie(nodes[i - 1].name, nodes[i - 1].id),
+                  std::tie(nodes[i].name, nodes[i].id));
+    // Each beat counts, not only the first.
+    mine.done(mine->node_beat(node_named("a:oldest", "a")));
+    const auto again = mine.get(mine->list_nodes());
+    ASSERT_EQ(again.size(), page_limit_max);
+    EXPECT_EQ(again[page_limit_max - 2].id, "a:oldest");
+    EXPECT_EQ(again.back().id, "z:1");
+}
+
 TYPED_TEST_P(JournalLaws, ANodeWithoutAnIdIsRejected) {
     auto mine = this->open();
-    EXPECT_EQ(mine.refusal(mine->node_beat(node_named("", "berlin"))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->node_beat(node_named("", "berlin"))).code, errc::rejected);
     EXPECT_TRUE(mine.get(mine->list_nodes()).empty());
 }
 

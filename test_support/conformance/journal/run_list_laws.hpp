@@ -134,7 +134,7 @@ TYPED_TEST_P(JournalLaws, ARunThatIsTakenOverKeepsItsPlace) {
 TYPED_TEST_P(JournalLaws, ACursorThatNoPageGaveIsRejected) {
     auto mine = this->open();
     for (const auto* cursor : {"x", "'; DROP TABLE run; --", "-1", "1e9", " 1", "*"})
-        EXPECT_EQ(mine.refusal(mine->list_runs({}, cursor, 10)).code, errc::rejected) << cursor;
+        EXPECT_EQ(mine.rejection(mine->list_runs({}, cursor, 10)).code, errc::rejected) << cursor;
 }
 
 TYPED_TEST_P(JournalLaws, PruningKeepsTheNewestThatAreOver) {

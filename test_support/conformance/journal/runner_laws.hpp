@@ -135,10 +135,10 @@ TYPED_TEST_P(JournalLaws, AnEndThatIsNoneIsRejected) {
     const auto start = fresh_run("report", 7);
     mine.begin(start);
     const auto mark = mark_of(start);
-    EXPECT_EQ(mine.refusal(mine->finish(mark, ended(run_status::started))).code, errc::rejected);
-    EXPECT_EQ(mine.refusal(mine->judge(mark, ended(run_status::started))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->finish(mark, ended(run_status::started))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->judge(mark, ended(run_status::started))).code, errc::rejected);
     // Only its own runner knows that it never started.
-    EXPECT_EQ(mine.refusal(mine->judge(mark, ended(run_status::skipped))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->judge(mark, ended(run_status::skipped))).code, errc::rejected);
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
 }
 

@@ -2,7 +2,7 @@
 // frozen, ends by force when its time is up, and dies with it.
 #pragma once
 
-#include "schedule/body.hpp"
+#include "schedule/job/body.hpp"
 #include "test_support/simulation/schedule/node.hpp"
 
 #include <memory>

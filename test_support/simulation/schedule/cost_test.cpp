@@ -1,7 +1,7 @@
 // What an occurrence costs with few nodes and with many, and what it costs where the first in line
 // is not there.
 #include "test_support/simulation/schedule/cost.hpp"
-#include "schedule/load_estimate.hpp"
+#include "schedule/queue/load_estimate.hpp"
 
 #include <gtest/gtest.h>
 

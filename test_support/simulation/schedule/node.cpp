@@ -56,7 +56,7 @@ private:
         if (plan().has_journal)
             judge().on_let_go(key, occurrence, home_.index_);
         else
-            judge().on_skip(key, occurrence, why);
+            judge().on_skip(key, occurrence, why, home_.index_);
     }
     referee& judge() const { return home_.home_.judge; }
     const world_plan& plan() const { return home_.home_.plan; }

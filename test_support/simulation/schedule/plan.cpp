@@ -1,6 +1,6 @@
 #include "test_support/simulation/schedule/plan.hpp"
 
-#include "schedule/turns.hpp"
+#include "schedule/queue/turns.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
@@ -168,9 +168,10 @@ void draw_course(rng& random, world_plan& plan) {
 }  // namespace
 
 std::string_view name_of(plant bug) {
-    constexpr std::array names{"none",           "occurrence_unsent", "used_up_by_grant",
-                               "no_early_guard", "unguarded",         "skips_untold",
-                               "misses_untold",  "pause_unheard",     "orphans_left"};
+    constexpr std::array names{
+        "none",         "occurrence_unsent", "used_up_by_grant", "no_early_guard", "unguarded",
+        "skips_untold", "misses_untold",     "pause_unheard",    "orphans_left",   "mark_stays",
+        "new_id"};
     return names[static_cast<std::size_t>(bug)];
 }
 

@@ -2,8 +2,8 @@
 // which bug is planted.
 #pragma once
 
-#include "schedule/key_state.hpp"
-#include "schedule/timetable.hpp"
+#include "schedule/queue/key_state.hpp"
+#include "schedule/timing/timetable.hpp"
 #include "test_support/simulation/rng.hpp"
 
 #include <cstdint>
@@ -30,7 +30,9 @@ enum class plant {
     skips_untold,       // nobody writes down what did not run
     misses_untold,      // nobody says what an outage has cost
     pause_unheard,      // nodes do not look at the control state for pauses
-    orphans_left        // nor for runs whose node is gone
+    orphans_left,       // nor for runs whose node is gone
+    mark_stays,         // a claim that is withdrawn leaves its occurrence marked
+    new_id              // a claim that was not answered is repeated under another id
 };
 std::string_view name_of(plant bug);
 

@@ -1,6 +1,6 @@
 #include "test_support/simulation/schedule/referee.hpp"
 
-#include "schedule/intervals.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
@@ -36,9 +36,10 @@ std::string text_of(pawl::occurrence occurrence) {
 
 std::string_view name_of(law which) {
     constexpr std::array<std::string_view, laws> names{
-        "runs_once",  "one_at_a_time", "none_forgotten",  "on_time",     "completed",
-        "not_early",  "paused_rests",  "skipped_rests",   "tokens_rise", "no_spin",
-        "asked_once", "cancel_heard",  "since_published", "done_rests",  "settles"};
+        "runs_once",       "one_at_a_time", "none_forgotten", "on_time",
+        "completed",       "not_early",     "paused_rests",   "skipped_rests",
+        "tokens_rise",     "no_spin",       "asked_once",     "cancel_heard",
+        "since_published", "done_rests",    "settles",        "answers_recovered"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -198,7 +199,7 @@ void referee::on_begin(const begun_run& what) {
     const bool was_skipped = history.begins == 1 && history.skipped && is_written &&
                              time_.now() - history.skipped_at > skip_heard_after;
     const bool clocks_right = !stepped_at_ || time_.now() - *stepped_at_ > clock_heard_after;
-    if (was_skipped && plan_.has_journal && gives_way(plan_.jobs[job].rules) && clocks_right)
+    if (was_skipped && plan_.has_journal && may_be_skipped(plan_.jobs[job].rules) && clocks_right)
         broken(law::skipped_rests, key + " began " + text_of(occurrence) + ", which was skipped");
     if (!has_turn(what))
         broken(law::runs_once, key + " began " + text_of(occurrence) + " out of turn");
@@ -232,11 +233,25 @@ void referee::on_end(const std::string& key, pawl::occurrence occurrence, bool c
         history.broken_at = time_.now();
 }
 
+// Whether this node was granted the key last, for this occurrence, by a store that remembers it.
+// Without a journal nobody says of which partition what is skipped is.
+bool referee::is_recoverable(const key_history& seen, occurrence which, std::size_t node) const {
+    const auto& history = seen.occurrences.at(number(which));
+    if (!plan_.has_journal || history.grants == 0 || history.granted_to != node || history.lost)
+        return false;
+    if (!losses_.empty() && losses_.back() >= history.first_grant) return false;
+    return !seen.spans.empty() && seen.spans.back().occurrence == which;
+}
+
 void referee::on_skip(const std::string& key, pawl::occurrence occurrence,
-                      schedule::skip_reason why) {
+                      schedule::skip_reason why, std::size_t node) {
     using schedule::skip_reason;
     note("skipped ", key, " ", text_of(occurrence), ": ", schedule::text_of(why));
     auto& history = keys_[key].occurrences[number(occurrence)];
+    if (why == skip_reason::answer_lost && is_recoverable(keys_[key], occurrence, node))
+        broken(law::answers_recovered, key + " was granted to node " + std::to_string(node) +
+                                           " for " + text_of(occurrence) +
+                                           ", which has it for lost");
     const bool is_first = !std::exchange(history.skipped, true);
     // A row that is older than its occurrence was written by a clock that was fast: it keeps nobody
     // from running what has not come due yet.
@@ -336,7 +351,8 @@ void referee::check_asked() {
         const auto all_well = plan_.end() - plan_.healthy / 2;
         if (gone || one.begins > 0 || one.at > all_well) continue;
         const auto key = key_of(plan, last.partitions, one.partition);
-        if (!was_free(keys_[key], all_well, 4 * plan_.look)) continue;
+        // What is due, and waits for its own moment, goes before it.
+        if (!was_free(keys_[key], all_well, 4 * plan_.look + plan.jitter)) continue;
         if (runs_ && runs_(id).empty())
             broken(law::asked_once, "run " + id + " of " + plan.name + " was asked for, never ran");
     }
@@ -494,10 +510,25 @@ bool referee::slots_passed_by(std::size_t job, std::size_t edition, pawl::occurr
     return false;
 }
 
+// With slots, a node that starts without a journal goes on after the latest that any slot has run:
+// what another one has begun is known to who began it alone.
+bool referee::left_behind(std::size_t job, std::size_t edition, pawl::occurrence occurrence,
+                          const occurrence_history& history) const {
+    if (history.begins == 0 || born_[history.node] < history.broken_at) return false;
+    return slots_passed_by(job, edition, occurrence, history.node, time_.now());
+}
+
 bool referee::held_within(const key_history& seen, occurrence but, nanos from, nanos to) const {
     return std::any_of(seen.spans.begin(), seen.spans.end(), [&](const held_span& one) {
         return one.occurrence != but && one.from <= to && one.to >= from;
     });
+}
+
+// Whether one node may have had no room, as so many keys were held by then.
+bool referee::may_be_full(nanos from, nanos to) const {
+    const auto held = std::ranges::count_if(
+        keys_, [&](const auto& one) { return held_within(one.second, occurrence{}, from, to); });
+    return static_cast<std::size_t>(held) >= plan_.runs_max;
 }
 
 // Soon after it was granted the key, and until its lease was over and it counted as silent.
@@ -565,7 +596,8 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
     const bool missed = missed_[job].contains(number(occurrence));
     const bool forgotten = lost_to_store(job, at);
     const bool let_go = !plan_.has_journal && (missed || history.late || !known || !tells ||
-                                               forgotten || overtaken(seen, occurrence));
+                                               forgotten || overtaken(seen, occurrence) ||
+                                               left_behind(job, edition, occurrence, history));
     // Others may have skipped what began where its journal could not be reached, and died there;
     // and what has killed all that took it up is not taken up for ever.
     const bool is_told = (history.cancelled && row.starts_with(" (cancelled: ")) ||
@@ -605,7 +637,8 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                 continue;
             needed = true;
             if (one.from <= at - timeout && !open_at(seen, occurrence, at) &&
-                !held_within(seen, occurrence, at - timeout, at + timeout))
+                !held_within(seen, occurrence, at - timeout, at + timeout) &&
+                !may_be_full(at - timeout, at + timeout))
                 prompt = true;
         }
     }

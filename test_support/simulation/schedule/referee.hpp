@@ -32,9 +32,10 @@ enum class law {
     cancel_heard,     // a run that is cancelled ends soon, and does not begin again
     since_published,  // what came due before a job had its partitions does not begin in them
     done_rests,       // what was completed, and told to the store as done, does not begin again
-    settles           // no row of a run that is over says for ever that it goes on
+    settles,          // no row of a run that is over says for ever that it goes on
+    answers_recovered  // no answer counts as lost that its claim, repeated, has again
 };
-constexpr std::size_t laws = 15;
+constexpr std::size_t laws = 16;
 std::string_view name_of(law which);
 
 // What must have happened in some seed, or it has not been tested.
@@ -105,7 +106,9 @@ public:
     void on_done(const std::string& key, pawl::occurrence occurrence);
     void on_begin(const begun_run& what);
     void on_end(const std::string& key, pawl::occurrence occurrence, bool completed);
-    void on_skip(const std::string& key, pawl::occurrence occurrence, schedule::skip_reason why);
+    // By this node.
+    void on_skip(const std::string& key, pawl::occurrence occurrence, schedule::skip_reason why,
+                 std::size_t node);
     // A node has let go of it, and is to write that down: what dies with it, nobody can.
     void on_let_go(const std::string& key, pawl::occurrence occurrence, std::size_t node);
     void on_missed(std::size_t job, const schedule::occurrence_rule& when, wall_instant latest,
@@ -215,6 +218,7 @@ private:
                                        std::size_t edition) const;
     bool is_known(const begun_run& what) const;
     bool has_turn(const begun_run& what) const;
+    bool is_recoverable(const key_history& seen, occurrence which, std::size_t node) const;
     bool must_rest(const occurrence_history& history) const;
     // Whether a store that lost its data takes it for done.
     bool lost_to_store(std::size_t job, nanos at) const;
@@ -228,6 +232,9 @@ private:
     // left behind.
     bool slots_passed_by(std::size_t job, std::size_t edition, pawl::occurrence occurrence,
                          std::size_t node, nanos back) const;
+    bool may_be_full(nanos from, nanos to) const;
+    bool left_behind(std::size_t job, std::size_t edition, pawl::occurrence occurrence,
+                     const occurrence_history& history) const;
     bool held_within(const key_history& seen, occurrence but, nanos from, nanos to) const;
 
     // Constant after construction

@@ -57,7 +57,7 @@ public:
         if (home_.reaches(side_)) return reception::served;
         // Nothing is there: a host that stands says so at once.
         const bool says_so = !home().is_up(side_) && home().random.happens(0.5);
-        return says_so ? reception::refused : reception::unheard;
+        return says_so ? reception::rejected : reception::unheard;
     }
 
     world& home() const { return home_.home(); }
@@ -82,19 +82,21 @@ public:
         const auto bug = wire_->home().plan.bug;
         if (bug == plant::occurrence_unsent) wanted.occurrence.reset();
         if (bug == plant::used_up_by_grant) wanted.delivery = delivery::at_most_once;
-        const auto refused = std::make_shared<bool>(false);
-        return line_.ask<acquire_result<grant>>([where = wire_, wanted, asked_for, refused] {
+        if (bug == plant::new_id) wanted.id += "-" + std::to_string(++asked_);
+        const auto rejected = std::make_shared<bool>(false);
+        return line_.ask<acquire_result<grant>>([where = wire_, wanted, asked_for, rejected] {
             auto answer = grant_or_not(*where, wanted, asked_for);
             const bool granted = answer.has_value() && std::holds_alternative<grant>(*answer);
             // Its node has been told that the key is busy, and knows nothing of the copy.
-            const bool was_refused = std::exchange(*refused, answer.has_value() && !granted);
-            if (was_refused && granted && asked_for)
+            const bool was_rejected = std::exchange(*rejected, answer.has_value() && !granted);
+            if (was_rejected && granted && asked_for)
                 where->home().judge.on_copy_granted(wanted.key, *asked_for);
             return answer;
         });
     }
 
     async<bool> withdraw(withdrawal given_up) override {
+        if (wire_->home().plan.bug == plant::mark_stays) given_up.occurrence.reset();
         return line_.ask<bool>([&all = wire_->home(), given_up] {
             auto answer = freed(all, given_up.key, all.serve(all.store->withdraw(given_up)));
             if (answer.has_value()) all.judge.on_withdrawn(given_up.key, given_up.id);
@@ -198,6 +200,7 @@ private:
 
     const std::shared_ptr<node_wire> wire_;
     line line_;
+    std::size_t asked_ = 0;  // claims
 };
 
 // Of the journal a schedule uses all but what people ask for.
@@ -232,15 +235,16 @@ public:
         return ask<bool>([=](journal& at) { return at.finish(who, how); });
     }
     async<bool> skip(run_start what, std::string reason) override {
-        return line_.ask<bool>([&where = wire_->home(), what, reason]() -> result<bool> {
-            if (where.plan.bug == plant::skips_untold) return true;
-            auto answer = where.serve(where.records->skip(what, reason));
-            const auto row = where.row_of(what.job, what.partition, *what.occurrence);
-            if (row && row->status == run_status::skipped)
-                where.judge.note("row of ", what.key, " skipped: ", reason),
-                    where.judge.on_skip(what.key, *what.occurrence, reason_of(reason));
-            return answer;
-        });
+        return line_.ask<bool>(
+            [&where = wire_->home(), what, reason, here = wire_->here().index()]() -> result<bool> {
+                if (where.plan.bug == plant::skips_untold) return true;
+                auto answer = where.serve(where.records->skip(what, reason));
+                const auto row = where.row_of(what.job, what.partition, *what.occurrence);
+                if (row && row->status == run_status::skipped)
+                    where.judge.note("row of ", what.key, " skipped: ", reason),
+                        where.judge.on_skip(what.key, *what.occurrence, reason_of(reason), here);
+                return answer;
+            });
     }
 
     async<std::optional<run_record>> find_run(std::string id) override {
@@ -355,8 +359,9 @@ private:
     }
 
     static skip_reason reason_of(std::string_view words) {
-        for (const auto each : {skip_reason::overlap, skip_reason::too_late,
-                                skip_reason::superseded, skip_reason::forgotten})
+        for (const auto each :
+             {skip_reason::overlap, skip_reason::too_late, skip_reason::superseded,
+              skip_reason::forgotten, skip_reason::answer_lost})
             if (words.starts_with(schedule::text_of(each))) return each;
         return skip_reason::overlap;
     }

@@ -92,16 +92,20 @@ TEST_P(PlantedScheduleBug, IsFound) {
                  [](std::uint64_t seed, plant bug) { return simulate(seed, bug); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulation, PlantedScheduleBug,
-                         testing::Values(planted{plant::occurrence_unsent, law::runs_once},
-                                         planted{plant::used_up_by_grant, law::completed},
-                                         planted{plant::no_early_guard, law::not_early},
-                                         planted{plant::unguarded, law::one_at_a_time},
-                                         planted{plant::skips_untold, law::none_forgotten},
-                                         planted{plant::misses_untold, law::none_forgotten},
-                                         planted{plant::pause_unheard, law::paused_rests},
-                                         planted{plant::orphans_left, law::completed}),
-                         [](const auto& one) { return std::string{name_of(one.param.bug)}; });
+INSTANTIATE_TEST_SUITE_P(
+    Simulation, PlantedScheduleBug,
+    testing::Values(planted{plant::occurrence_unsent, law::runs_once},
+                    planted{plant::used_up_by_grant, law::completed},
+                    planted{plant::no_early_guard, law::not_early},
+                    planted{plant::unguarded, law::one_at_a_time},
+                    planted{plant::skips_untold, law::none_forgotten},
+                    planted{plant::misses_untold, law::none_forgotten},
+                    planted{plant::pause_unheard, law::paused_rests},
+                    planted{plant::orphans_left, law::completed},
+                    // Few worlds withdraw a claim that had been granted.
+                    planted{plant::mark_stays, law::none_forgotten, seeds_usual},
+                    planted{plant::new_id, law::answers_recovered, seeds_usual}),
+    [](const auto& one) { return std::string{name_of(one.param.bug)}; });
 
 }  // namespace
 }  // namespace pawl::simulation::schedules

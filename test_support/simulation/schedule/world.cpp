@@ -3,7 +3,7 @@
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/memory/store/memory_store.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
-#include "schedule/intervals.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "test_support/simulation/schedule/node.hpp"
 
 #include <algorithm>

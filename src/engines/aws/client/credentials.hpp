@@ -42,7 +42,7 @@ std::string region_of_environment();
 // What the environment of this process says.
 credential_settings credentials_of_environment(std::string_view region);
 
-// Its get() is `denied` where there are none or they were refused, and `unreachable` where who
+// Its get() is `denied` where there are none or they were rejected, and `unreachable` where who
 // gives them did not answer. On its loop only.
 class credentials final : public net::renewed<key_pair> {
 public:

@@ -84,7 +84,7 @@ TEST_F(CredentialsTest, WithoutASourceThereAreNone) {
 TEST_F(CredentialsTest, AContainerIsAskedWithItsToken) {
     small_server agent{[](const std::string& request, int) {
         const bool knows = request.find("Authorization: a token\r\n") != std::string::npos;
-        return said{knows ? ok(document("one", in(1h))) : refusal("401 Unauthorized", "secret")};
+        return said{knows ? ok(document("one", in(1h))) : rejection("401 Unauthorized", "secret")};
     }};
     credential_settings from;
     from.container_url = url_of(agent) + "/v1/credentials?id=1";
@@ -121,12 +121,12 @@ said instance(const std::string& request) {
         request.find("X-aws-ec2-metadata-token-ttl-seconds: 21600\r\n") != std::string::npos)
         return {ok("session token")};
     if (request.find("X-aws-ec2-metadata-token: session token\r\n") == std::string::npos)
-        return {refusal("401 Unauthorized")};
+        return {rejection("401 Unauthorized")};
     if (request.starts_with("GET /latest/meta-data/iam/security-credentials/ "))
         return {ok("my-role\n")};
     if (request.starts_with("GET /latest/meta-data/iam/security-credentials/my-role "))
         return {ok(document("one", in(6h)))};
-    return {refusal("404 Not Found")};
+    return {rejection("404 Not Found")};
 }
 
 TEST_F(CredentialsTest, AnInstanceIsAskedForItsRoleWithASession) {
@@ -145,7 +145,7 @@ TEST_F(CredentialsTest, AnInstanceIsAskedForItsRoleWithASession) {
 TEST_F(CredentialsTest, AnInstanceWithoutARoleHasNone) {
     small_server metadata{[](const std::string& request, int) {
         return request.starts_with("PUT ") ? said{ok("session token")}
-                                           : said{refusal("404 Not Found")};
+                                           : said{rejection("404 Not Found")};
     }};
     credential_settings from;
     from.metadata_url = url_of(metadata);
@@ -288,7 +288,7 @@ TEST_F(ServiceTest, KeysThatHaveEndedAreReplacedAndTheRequestIsRepeated) {
     }};
     small_server server{[](const std::string& request, int) {
         return request.find("Credential=key1/") != std::string::npos
-                   ? said{refusal("400 Bad Request", R"({"__type":"x#ExpiredTokenException"})")}
+                   ? said{rejection("400 Bad Request", R"({"__type":"x#ExpiredTokenException"})")}
                    : said{ok("{}")};
     }};
     credential_settings from;
@@ -323,7 +323,7 @@ TEST_F(ServiceTest, WhatStandsInARecordIsNoRejectionOfTheKeys) {
     const std::string record = R"({"__type":"x#ConditionalCheckFailedException",)"
                                R"("Item":{"owner":{"S":"ExpiredToken"}}})";
     small_server server{
-        [&](const std::string&, int) { return said{refusal("400 Bad Request", record)}; }};
+        [&](const std::string&, int) { return said{rejection("400 Bad Request", record)}; }};
     credential_settings from;
     from.container_url = url_of(agent) + "/";
     EXPECT_EQ(ask(make(server, from))->body, record);

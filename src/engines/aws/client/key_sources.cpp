@@ -6,6 +6,7 @@
 #include "base/xml.hpp"
 #include "engines/aws/client/profile.hpp"
 #include "net/https/origin.hpp"
+#include "net/https/statuses.hpp"
 #include "net/small_file.hpp"
 #include "time/rfc3339.hpp"
 
@@ -55,8 +56,9 @@ result<found_keys> read_document(const net::loop& where, const net::https_respon
     return found_keys{std::move(keys), source, by_own_clock(where, *parsed_end, answer)};
 }
 
-failure refused(const std::string& source, unsigned status) {
-    return {status >= 500 || status == 429 ? errc::unreachable : errc::denied,
+failure rejected(const std::string& source, unsigned status) {
+    const bool passes = net::is_undecided(status) || net::is_turned_away(status);
+    return {passes ? errc::unreachable : errc::denied,
             source + " answers " + std::to_string(status)};
 }
 
@@ -80,7 +82,7 @@ async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const creden
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) {
-        auto why = refused("STS", got->status);
+        auto why = rejected("STS", got->status);
         const auto code = base::text_in(got->body, "Code");
         if (!code.empty()) why.detail += ": " + base::printable(code);
         co_return why;
@@ -112,7 +114,7 @@ async<found_keys> by_container(net::loop& where, std::shared_ptr<const credentia
     auto asking = net::ask_once(where, at.origin, std::move(request), until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->status != 200) co_return refused(source, got->status);
+    if (got->status != 200) co_return rejected(source, got->status);
     co_return read_document(where, *got, source);
 }
 
@@ -122,7 +124,7 @@ async<net::https_response> ask_metadata(net::loop& where, std::string origin,
     auto asking = net::ask_once(where, std::move(origin), std::move(request), soon);
     auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->status != 200) co_return refused("the metadata of the instance", got->status);
+    if (got->status != 200) co_return rejected("the metadata of the instance", got->status);
     co_return got;
 }
 

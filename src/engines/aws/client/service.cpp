@@ -13,8 +13,8 @@
 namespace pawl::aws {
 namespace {
 
-// The code and the words of a refusal. Not all of its body: that of a condition which did not hold
-// has the record in it, whose owner may be called "ExpiredToken".
+// The code and the words of a rejection. Not all of its body: that of a condition which did not
+// hold has the record in it, whose owner may be called "ExpiredToken".
 std::string reason_of(const std::string& body) {
     boost::system::error_code error;
     const auto parsed = boost::json::parse(body, error);

@@ -6,6 +6,7 @@
 #include "base/percent.hpp"
 #include "base/text.hpp"
 #include "net/https/origin.hpp"
+#include "net/https/statuses.hpp"
 #include "net/small_file.hpp"
 
 #include <boost/json/parse.hpp>
@@ -76,8 +77,9 @@ result<found_access> read_token(const std::string& body, const std::string& sour
     return found_access{{access::kind::token, std::string{token->get_string()}}, source, end};
 }
 
-failure refused(const std::string& source, const net::https_response& answer) {
-    const bool passes = answer.status >= 500 || answer.status == 429 || answer.status == 410;
+failure rejected(const std::string& source, const net::https_response& answer) {
+    const bool passes = net::is_undecided(answer.status) || net::is_turned_away(answer.status) ||
+                        answer.status == 410;
     auto detail = source + " answers " + std::to_string(answer.status);
     boost::system::error_code error;
     const auto parsed = boost::json::parse(answer.body, error);
@@ -93,7 +95,7 @@ async<found_access> ask_for_token(net::loop& where, std::string origin, net::htt
     auto asking = net::ask_once(where, std::move(origin), std::move(request), until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return failure{got.error().code, source + ": " + got.error().detail};
-    if (got->status != 200) co_return refused(source, *got);
+    if (got->status != 200) co_return rejected(source, *got);
     co_return read_token(got->body, source, where.wall());
 }
 

@@ -94,7 +94,7 @@ TEST_F(CredentialsTest, AMachineIsAskedForATokenForStorage) {
     small_server metadata{[](const std::string& request, int) {
         const bool knows = request.find("Metadata: true\r\n") != std::string::npos;
         return said{knows ? ok(token_document("a.token", R"("expires_in":"3599")"))
-                          : refusal("400 Bad Request")};
+                          : rejection("400 Bad Request")};
     }};
     credential_settings from;
     from.metadata_url = url_of(metadata);
@@ -111,8 +111,8 @@ TEST_F(CredentialsTest, AMachineIsAskedForATokenForStorage) {
 
 TEST_F(CredentialsTest, AMachineWithoutAnIdentityHasNone) {
     small_server metadata{[](const std::string&, int) {
-        return said{refusal("400 Bad Request", R"({"error":"invalid_request",)"
-                                               R"("error_description":"secret"})")};
+        return said{rejection("400 Bad Request", R"({"error":"invalid_request",)"
+                                                 R"("error_description":"secret"})")};
     }};
     credential_settings from;
     from.metadata_url = url_of(metadata);
@@ -131,7 +131,7 @@ TEST_F(CredentialsTest, AnAppServiceIsAskedWithItsHeader) {
     small_server app{[](const std::string& request, int) {
         const bool knows = request.find("X-IDENTITY-HEADER: a header\r\n") != std::string::npos;
         return said{knows ? ok(token_document("a.token", R"("expires_on":"4102444800")"))
-                          : refusal("401 Unauthorized", "secret")};
+                          : rejection("401 Unauthorized", "secret")};
     }};
     credential_settings from;
     from.app_endpoint = url_of(app) + "/msi/token";
@@ -151,7 +151,7 @@ TEST_F(CredentialsTest, AWorkloadIdentityIsExchangedForAToken) {
             "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer"
             "&client_assertion=an.identity");
         return said{knows ? ok(token_document("a.token", R"("expires_in":3599)"))
-                          : refusal("401 Unauthorized", R"({"error":"invalid_client"})")};
+                          : rejection("401 Unauthorized", R"({"error":"invalid_client"})")};
     }};
     auto from = workload_of(entra);
     expect_access(get(from), access::kind::token, "a.token");
@@ -245,10 +245,10 @@ TEST_F(ServiceTest, ATokenThatHasEndedIsReplacedAndTheRequestIsRepeated) {
         return said{ok(token_document("token" + std::to_string(++fetched), R"("expires_in":999)"))};
     }};
     small_server server{[](const std::string& request, int) {
-        return said{
-            request.find("Authorization: Bearer token1\r\n") != std::string::npos
-                ? refusal("401 Unauthorized", "", "x-ms-error-code: InvalidAuthenticationInfo\r\n")
-                : ok("{}")};
+        return said{request.find("Authorization: Bearer token1\r\n") != std::string::npos
+                        ? rejection("401 Unauthorized", "",
+                                    "x-ms-error-code: InvalidAuthenticationInfo\r\n")
+                        : ok("{}")};
     }};
     credential_settings from;
     from.metadata_url = url_of(metadata);
@@ -274,7 +274,7 @@ TEST_F(ServiceTest, AClockThatIsWrongIsPutRightByTheServices) {
         const std::string date = "Date: Sun, 01 Jan 2034 00:00:00 GMT\r\n";
         return said{request.find("x-ms-date: Sun, 01 Jan 2034 00:0") != std::string::npos
                         ? ok("{}", date)
-                        : refusal("403 Forbidden", "", date + failed)};
+                        : rejection("403 Forbidden", "", date + failed)};
     }};
     const auto made = make(server, lasting());
     EXPECT_EQ(ask(made)->body, "{}");
@@ -285,7 +285,7 @@ TEST_F(ServiceTest, AClockThatIsWrongIsPutRightByTheServices) {
 TEST_F(ServiceTest, ARejectionThatIsNotAboutCredentialsIsAnAnswer) {
     small_server server{[](const std::string&, int) {
         return said{
-            refusal("403 Forbidden", "", "x-ms-error-code: AuthorizationPermissionMismatch\r\n")};
+            rejection("403 Forbidden", "", "x-ms-error-code: AuthorizationPermissionMismatch\r\n")};
     }};
     EXPECT_EQ(ask(make(server, lasting()))->status, 403U);
     EXPECT_EQ(server.requests().size(), 1U);
@@ -293,7 +293,7 @@ TEST_F(ServiceTest, ARejectionThatIsNotAboutCredentialsIsAnAnswer) {
 
 TEST_F(ServiceTest, AKeyThatIsWrongIsTriedOnceMore) {
     small_server server{
-        [](const std::string&, int) { return said{refusal("403 Forbidden", "", failed)}; }};
+        [](const std::string&, int) { return said{rejection("403 Forbidden", "", failed)}; }};
     EXPECT_EQ(ask(make(server, lasting()))->status, 403U);
     EXPECT_EQ(server.requests().size(), 2U);
 }

@@ -20,7 +20,7 @@ constexpr cas::micros skew_default = std::chrono::seconds{2};
 constexpr millis ttl_min{1'000};
 constexpr std::size_t prefix_max = 100;
 
-bool anything_is_expected(const refusal&) { return true; }
+bool anything_is_expected(const rejection&) { return true; }
 
 std::string quoted(const cas::version& tag) { return "\"" + tag + "\""; }
 

@@ -20,18 +20,9 @@ using conformance::level_of;
 using ::testing::HasSubstr;
 using testing_servers::azurite_server;
 
-struct azblob_engine {
-    using server = testing_servers::azurite_server;
+struct azblob_engine : conformance::cas_engine<testing_servers::azurite_server, azblob::on_port,
+                                               make_azblob_store, make_azblob_medium> {
     static constexpr bool answers_can_be_held = true;
-    static azblob_settings on_port(std::uint16_t port, millis timeout) {
-        return azblob::on_port(port, timeout);
-    }
-    static auto make_store(net::loop& where, const azblob_settings& to) {
-        return make_azblob_store(where, to);
-    }
-    static auto make_medium(net::loop& where, const azblob_settings& to) {
-        return make_azblob_medium(where, to);
-    }
 };
 using Azblob = conformance::CasMedium<azblob_engine>;
 

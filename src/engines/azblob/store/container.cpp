@@ -32,7 +32,7 @@ async<reply> container::send(net::https_request request, instant until) {
     reply made;
     if (got->date) made.clock = cas::stamp{*got->date, got->asked, got->answered};
     made.succeeded = got->status >= 200 && got->status < 300;
-    if (!made.succeeded) made.refused = read_refusal(*got);
+    if (!made.succeeded) made.rejected = read_rejection(*got);
     made.answer = std::move(*got);
     co_return made;
 }
@@ -49,12 +49,12 @@ async<reply> container::ask(net::https_request request, effect what, expectation
     request.only_reads = what == effect::none;
     auto sending = send(std::move(request), until);
     auto got = co_await std::move(sending);
-    if (got.has_error() || got->succeeded || expected(got->refused)) co_return got;
-    if (known_ && lacks_container(got->refused)) {
+    if (got.has_error() || got->succeeded || expected(got->rejected)) co_return got;
+    if (known_ && lacks_container(got->rejected)) {
         gone_ = true;
         co_return was_deleted();
     }
-    co_return explain_refusal(place_, got->refused, what);
+    co_return explain_rejection(place_, got->rejected, what);
 }
 
 async<std::string> container::prepare(instant until) {
@@ -66,7 +66,7 @@ async<std::string> container::prepare(instant until) {
         auto sending = send(std::move(looking), until);
         const auto found = co_await std::move(sending);
         if (found.has_error()) co_return found.error();
-        if (found->succeeded || lacks_blob(found->refused)) {
+        if (found->succeeded || lacks_blob(found->rejected)) {
             if (found->answer.field("x-ms-request-id").empty())
                 co_return failure{errc::protocol,
                                   place_ + ": this is no Azure Blob Storage: another server"};
@@ -74,8 +74,8 @@ async<std::string> container::prepare(instant until) {
             gone_ = false;
             co_return account_ + "/" + name_;
         }
-        if (!lacks_container(found->refused))
-            co_return explain_refusal(place_, found->refused, effect::none);
+        if (!lacks_container(found->rejected))
+            co_return explain_rejection(place_, found->rejected, effect::none);
         auto creating = create(until);
         const auto created = co_await std::move(creating);
         if (created.has_error()) co_return created.error();
@@ -99,8 +99,8 @@ async<bool> container::create(instant until) {
     }
     if (got->succeeded) co_return true;
     // Another process has made it, or one of this name is being deleted.
-    if (got->refused.status == 409 || got->refused.status >= 500) co_return false;
-    const auto why = explain_refusal(place_, got->refused, effect::writes);
+    if (got->rejected.status == 409 || got->rejected.status >= 500) co_return false;
+    const auto why = explain_rejection(place_, got->rejected, effect::writes);
     co_return failure{why.code, why.detail + "; there is no container '" + name_ +
                                     "', and it cannot be made: docs/stores/azblob.md shows how"};
 }

@@ -1,7 +1,7 @@
 // The container: how it is asked, and what is done when it is not there. On the loop only.
 #pragma once
 
-#include "engines/azblob/client/refusals.hpp"
+#include "engines/azblob/client/error_mapping.hpp"
 #include "engines/azblob/client/service.hpp"
 #include "engines/cas/store/medium.hpp"
 #include "net/loop.hpp"
@@ -16,7 +16,7 @@ namespace pawl::azblob {
 struct reply {
     net::https_response answer;
     std::optional<cas::stamp> clock;
-    refusal refused{};  // where it is no success
+    rejection rejected{};  // where it is no success
     bool succeeded = false;
 };
 
@@ -31,9 +31,9 @@ public:
     const std::string& name() const noexcept { return name_; }
     service& on() const noexcept { return *service_; }
 
-    // `target` is behind the name of the container: /BLOB, or ?comp=list. A success, or a refusal
+    // `target` is behind the name of the container: /BLOB, or ?comp=list. A success, or a rejection
     // that `expected` says is an answer; all else is a failure.
-    using expectation = bool (*)(const refusal&);
+    using expectation = bool (*)(const rejection&);
     async<reply> ask(net::https_request request, effect what, expectation expected, instant until);
 
     // Makes it where there is none, and waits until it can be used. Its identity.

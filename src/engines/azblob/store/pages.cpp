@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t page_max = 1000;
 constexpr std::size_t markers_max = 8;
 
-bool none_is_expected(const refusal&) { return false; }
+bool none_is_expected(const rejection&) { return false; }
 
 net::https_request page_request(const place_of_blobs& where, const cas::list_order& what,
                                 const std::string& marker, std::size_t size) {

@@ -283,8 +283,8 @@ async<bool> cas_journal::skip(run_start start, std::string reason) {
     };
     auto skipping = records_->amend<bool>(what->mine->key, std::nullopt, until, std::move(decide));
     const auto skipped = co_await std::move(skipping);
-    const bool was_refused = skipped.has_error() && skipped.error().code == errc::rejected;
-    if (was_refused || (skipped.has_value() && !what->added.empty())) {
+    const bool was_rejected = skipped.has_error() && skipped.error().code == errc::rejected;
+    if (was_rejected || (skipped.has_value() && !what->added.empty())) {
         auto unclaiming = unclaim(what->mine, what->added, until);
         co_await std::move(unclaiming);
     }

@@ -133,14 +133,15 @@ async<journals::change> cas_journal::save(std::shared_ptr<saving> what, change_p
     auto offering = offer(what, state, until);
     const auto offered = co_await std::move(offering);
     if (offered.has_error()) co_return offered.error();
-    if (!*offered) co_return journals::change{};
+    // Without a lease it is in no order with others: it saves for itself alone.
+    if (!*offered && number(what->token) != 0) co_return journals::change{};
     journals::saved_checkpoint before;
     auto did = journals::checkpoint(state.row, what->token, what->text, before, now);
     if (!state.apart.empty())
         if (const auto old = keys::checkpoint(state.number, state.apart);
             const auto known = records_->recall(old))
             into->gone.emplace_back(old, known->at);
-    state.saved = what->ref;
+    if (*offered) state.saved = what->ref;
     auto keeping = keep_checkpoint(state, what->text, what->ref, until);
     const auto kept = co_await std::move(keeping);
     if (kept.has_error()) co_return kept.error();

@@ -1,6 +1,7 @@
 // What nodes and users leave each other: triggers, pauses, and what a reader of them has to know.
 #include "engines/cas/journal/journal_verbs.hpp"
 #include "engines/rules/journal/fair_order.hpp"
+#include "engines/rules/journal/unreadable.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -46,13 +47,13 @@ struct cas_journal::control_entry {
 
 struct cas_journal::control_reading {
     control_state all{};
-    std::vector<run_state> orphans{};
     // In their order, and those of all pages: which of them are read depends on all.
-    control_entries waiting{};
+    control_entries triggers{};
+    control_entries orphans{};
 
     std::size_t count(control_kind kind) const {
         if (kind == control_kind::cancel) return all.cancels.size();
-        if (kind == control_kind::orphan) return orphans.size();
+        if (kind == control_kind::orphan) return all.orphans.size();
         return kind == control_kind::pause ? all.pauses.size() : all.triggers.size();
     }
     bool is_full(control_kind kind) const { return count(kind) >= control_entries_max; }
@@ -75,7 +76,10 @@ bool cas_journal::take_control(control_reading& into, const std::string& key,
         return !is_over(run.status);
     }
     if (!journals::is_orphan(run)) return false;
-    if (!into.is_full(kind)) into.orphans.push_back(std::move(*truth.run));
+    if (!into.is_full(kind)) {
+        into.all.orphans.push_back(std::move(truth.run->row.record));
+        std::string{}.swap(into.all.orphans.back().checkpoint);
+    }
     return true;
 }
 
@@ -87,13 +91,17 @@ async<void> cas_journal::take_page(std::shared_ptr<control_reading> into, listin
         if (kind == control_kind::other || into->is_full(kind)) continue;
         if (kind == control_kind::pause) {
             auto pause = parse_pause(stands.text);
-            if (pause.has_error()) co_return records_->unreadable(key, pause.error());
+            if (pause.has_error())
+                pause = journals::unreadable_pause(key.substr(keys::pauses.size()),
+                                                   pause.error().detail);
             into->all.pauses.push_back(std::move(*pause));
             continue;
         }
         auto entry = parse_index_entry(stands.text);
-        if (entry.has_error()) co_return records_->unreadable(key, entry.error());
-        auto& list = kind == control_kind::trigger ? into->waiting : entries;
+        if (entry.has_error()) continue;
+        auto& list = kind == control_kind::trigger  ? into->triggers
+                     : kind == control_kind::orphan ? into->orphans
+                                                    : entries;
         list.push_back({std::move(key), std::move(stands.at), std::move(*entry)});
     }
     auto taking = take_entries(into, std::move(entries), until);
@@ -113,7 +121,8 @@ async<void> cas_journal::take_entries(std::shared_ptr<control_reading> into,
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto& [key, version, entry] = entries[i];
         auto there = parse_at(entry.key, (*truths)[i]);
-        if (there.has_error()) co_return there.error();
+        // It is there, so its entry stays.
+        if (there.has_error()) continue;
         seen version_only;
         version_only.at = version;
         records_->remember(key, std::move(version_only));
@@ -126,24 +135,30 @@ async<void> cas_journal::take_entries(std::shared_ptr<control_reading> into,
 }
 
 // Of each job its oldest, then of each its second: as many as there is room for.
-async<void> cas_journal::take_triggers(std::shared_ptr<control_reading> into, instant until) {
+// REQUIRES: all are of one kind.
+async<void> cas_journal::take_fairly(std::shared_ptr<control_reading> into, control_entries all,
+                                     instant until) {
+    if (all.empty()) co_return result<void>{};
+    const auto kind = scope_of(all.front().key).kind;
     std::vector<std::string_view> jobs;
-    jobs.reserve(into->waiting.size());
-    for (const auto& one : into->waiting) jobs.push_back(one.says.job);
+    jobs.reserve(all.size());
+    for (const auto& one : all) jobs.push_back(one.says.job);
     const auto order = journals::fair_order(jobs);
-    for (std::size_t next = 0; next < order.size() && !into->is_full(control_kind::trigger);) {
+    for (std::size_t next = 0; next < order.size() && !into->is_full(kind);) {
         control_entries some;
         for (; next < order.size() && some.size() < entries_a_page; ++next)
-            some.push_back(into->waiting[order[next]]);
+            some.push_back(all[order[next]]);
         auto taking = take_entries(into, std::move(some), until);
         const auto taken = co_await std::move(taking);
         if (taken.has_error()) co_return taken.error();
     }
     std::map<std::string_view, std::size_t> places;
-    for (std::size_t i = 0; i < into->waiting.size(); ++i) places[into->waiting[i].says.id] = i;
-    std::sort(
-        into->all.triggers.begin(), into->all.triggers.end(),
-        [&](const run_trigger& a, const run_trigger& b) { return places[a.id] < places[b.id]; });
+    for (std::size_t i = 0; i < all.size(); ++i) places[all[i].says.id] = i;
+    const auto is_older = [&](const auto& a, const auto& b) { return places[a.id] < places[b.id]; };
+    if (kind == control_kind::trigger)
+        std::sort(into->all.triggers.begin(), into->all.triggers.end(), is_older);
+    else
+        std::sort(into->all.orphans.begin(), into->all.orphans.end(), is_older);
     co_return result<void>{};
 }
 
@@ -170,13 +185,12 @@ async<control_state> cas_journal::read_control_state() {
         more = more && scope.kind != control_kind::trigger;
         after = end_of(scope.prefix);
     }
-    auto choosing = take_triggers(into, until);
-    const auto chosen = co_await std::move(choosing);
-    if (chosen.has_error()) co_return chosen.error();
-    auto completing = complete(std::move(into->orphans), until);
-    auto orphans = co_await std::move(completing);
+    auto choosing_triggers = take_fairly(into, std::move(into->triggers), until);
+    const auto triggers = co_await std::move(choosing_triggers);
+    if (triggers.has_error()) co_return triggers.error();
+    auto choosing_orphans = take_fairly(into, std::move(into->orphans), until);
+    const auto orphans = co_await std::move(choosing_orphans);
     if (orphans.has_error()) co_return orphans.error();
-    into->all.orphans = std::move(*orphans);
     co_return std::move(into->all);
 }
 

@@ -43,5 +43,24 @@ TEST(CrashSweep, AnEntryInDoubtIsUnknown) {
     EXPECT_EQ(setup.ask(setup.open(), audit_of("ada")), "error outcome_unknown");
 }
 
+// Goal: a store that answers no write is not asked without end. Method: each kind of write that
+// there is waits for its answer for the whole of a verb; what is read is answered at once.
+TEST(CrashSweep, AStoreThatAnswersNoWriteIsAskedEverMoreSeldom) {
+    for (const auto& verb : {audit_of("ada"), node_of("n", 2), leave_of("n")}) {
+        journal_setup setup;
+        const auto mine = setup.open();
+        setup.ask(mine, node_of("n", 1));
+        int asked = 0;
+        setup.on.table->delay = [] { return 1ms; };
+        setup.on.table->fates = [&](bool is_write, const record_name&) {
+            ++asked;
+            return is_write ? fate::unanswered : fate::answered;
+        };
+        EXPECT_EQ(setup.ask(mine, verb), "error outcome_unknown");
+        EXPECT_GT(asked, 6);
+        EXPECT_LT(asked, 60);
+    }
+}
+
 }  // namespace
 }  // namespace pawl::cas

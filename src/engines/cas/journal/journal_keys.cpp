@@ -57,6 +57,13 @@ std::string oldest_first(std::string_view prefix, std::uint64_t number) {
     return std::string{prefix} + sixteen(number);
 }
 
+std::optional<std::uint64_t> number_of(std::string_view prefix, std::string_view key) {
+    if (!key.starts_with(prefix)) return std::nullopt;
+    const auto place = base::parse_number<std::uint64_t>(key.substr(prefix.size()), 16);
+    if (!place || *place > highest) return std::nullopt;
+    return highest - *place;
+}
+
 std::string chunk(std::uint64_t number, std::uint64_t end, fence_token token, std::size_t size) {
     return output(number) + base::padded(end, decimal_digits) + "-" +
            std::to_string(pawl::number(token)) + "-" + std::to_string(size);

@@ -54,6 +54,8 @@ std::string history(std::uint64_t number);
 // Behind such a prefix: the newest first, or the oldest.
 std::string newest_first(std::string_view prefix, std::uint64_t number);
 std::string oldest_first(std::string_view prefix, std::uint64_t number);
+// Of a key that newest_first() has made; nothing: it has not.
+std::optional<std::uint64_t> number_of(std::string_view prefix, std::string_view key);
 
 std::string chunk(std::uint64_t number, std::uint64_t end, fence_token token, std::size_t size);
 // No chunk that ends at `offset` or before it is behind this key.

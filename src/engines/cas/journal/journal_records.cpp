@@ -107,6 +107,7 @@ async<std::vector<std::pair<std::string, seen>>> journal_records::list_all(std::
 async<bool> journal_records::create(std::string key, std::string text, instant until) {
     const auto self = shared_from_this();
     bool doubted = false;
+    int lost = 0;
     do {
         change wanted{{record_kind::journal, key}, text, {}};
         auto writing = versioned_records_->write(std::move(wanted), until);
@@ -123,6 +124,10 @@ async<bool> journal_records::create(std::string key, std::string text, instant u
                               got.error().detail};
         // What stands there may be an earlier write of this text.
         doubted = true;
+        if (got.has_error()) {
+            auto pausing = versioned_records_->pause_for_the_server(++lost, until);
+            co_await std::move(pausing);
+        }
         auto reading = read(key, until);
         const auto stands = co_await std::move(reading);
         if (stands.has_error()) co_return failure{errc::outcome_unknown, stands.error().detail};
@@ -176,11 +181,10 @@ async<bool> journal_records::remove(std::string key,
         if (got.has_value() && std::holds_alternative<written>(*got)) co_return true;
         if (got.has_error() && got.error().code != errc::outcome_unknown)
             co_return so_far.unsettled(got.error());
-        if (got.has_error()) {
-            so_far.doubted = stands->at;
-            continue;
-        }
-        auto pausing = versioned_records_->back_off(++so_far.conflicts);
+        if (got.has_error()) so_far.doubted = stands->at;
+        auto pausing = got.has_error()
+                           ? versioned_records_->pause_for_the_server(++so_far.lost, until)
+                           : versioned_records_->back_off(++so_far.conflicts);
         co_await std::move(pausing);
     } while (now() < until);
     co_return so_far.unsettled(too_slow());

@@ -37,7 +37,10 @@ private:
     struct found_run {
         std::string key{};
         seen stands{};
-        std::optional<run_state> state{};  // nothing: there is no such run
+        std::optional<run_state> state{};  // nothing: there is no such run, or it is unreadable
+        bool is_unreadable = false;        // what stands there says nothing, and is left as it is
+
+        bool is_gone() const { return !state && !is_unreadable; }
     };
     struct hint {
         std::string key;
@@ -98,6 +101,7 @@ private:
         std::vector<job_entry> jobs{};
         instant until{};
         bool has_written = false;
+        std::optional<failure> why{};  // a job could not be told that no other attempt will tell
     };
     struct beats;
     struct beats_of_run;
@@ -120,8 +124,8 @@ private:
     async<std::optional<run_record>> show(std::string id, instant until);
     // With their checkpoints, where these stand apart.
     async<std::vector<run_record>> complete(std::vector<run_state> runs, instant until);
-    result<std::vector<index_entry>> entries_of(const listing& page,
-                                                const std::optional<std::string>& job) const;
+    static std::vector<index_entry> entries_of(const listing& page,
+                                               const std::optional<std::string>& job);
     async<std::vector<found_run>> truths_of(std::vector<index_entry> entries, instant until);
 
     // What such a truth asks for.
@@ -187,7 +191,8 @@ private:
     async<void> take_page(std::shared_ptr<control_reading> into, listing page, instant until);
     async<void> take_entries(std::shared_ptr<control_reading> into, control_entries entries,
                              instant until);
-    async<void> take_triggers(std::shared_ptr<control_reading> into, instant until);
+    async<void> take_fairly(std::shared_ptr<control_reading> into, control_entries all,
+                            instant until);
     async<std::uint64_t> announce(std::shared_ptr<waiting_trigger> waiting, instant until);
     static async<void> publish_one(std::shared_ptr<cas_journal> self,
                                    std::shared_ptr<publishing> all, std::size_t which);

@@ -46,11 +46,11 @@ async<std::vector<cas_journal::found_run>> cas_journal::truths_of(std::vector<in
     std::vector<found_run> runs;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         auto there = parse_at(entries[i].key, (*stands)[i]);
-        if (there.has_error()) co_return there.error();
         found_run found;
+        found.is_unreadable = there.has_error();
         found.key = std::move(entries[i].key);
         found.stands = std::move((*stands)[i]);
-        if (there->run && there->run->number == entries[i].number)
+        if (there.has_value() && there->run && there->run->number == entries[i].number)
             found.state = std::move(there->run);
         runs.push_back(std::move(found));
     }
@@ -87,10 +87,10 @@ async<std::vector<run_record>> cas_journal::complete(std::vector<run_state> runs
         auto run = std::move(each.row.record);
         if (!each.apart.empty()) {
             const auto& stands = (*texts)[next++];
-            auto text = stands.at.empty() ? result<std::string>{records_->too_slow()}
-                                          : parse_checkpoint(stands.text);
-            if (text.has_value()) {
-                run.checkpoint = std::move(*text);
+            if (!stands.at.empty()) {
+                // Who goes on from one that cannot be read is told.
+                auto text = parse_checkpoint(stands.text);
+                if (text.has_value()) run.checkpoint = std::move(*text);
             } else {
                 // The run has saved another meanwhile.
                 auto showing = show(run.id, until);
@@ -137,13 +137,12 @@ async<std::optional<run_record>> cas_journal::find_occurrence(std::string job,
 }
 
 // Those entries of a page of an index that may fit.
-result<std::vector<index_entry>> cas_journal::entries_of(
-    const listing& page, const std::optional<std::string>& job) const {
+std::vector<index_entry> cas_journal::entries_of(const listing& page,
+                                                 const std::optional<std::string>& job) {
     std::vector<index_entry> entries;
     for (const auto& [key, stands] : page.records) {
         auto entry = parse_index_entry(stands.text);
-        if (entry.has_error()) return records_->unreadable(key, entry.error());
-        if (!job || entry->job == *job) entries.push_back(std::move(*entry));
+        if (entry.has_value() && (!job || entry->job == *job)) entries.push_back(std::move(*entry));
     }
     return entries;
 }
@@ -173,14 +172,13 @@ async<run_page> cas_journal::list_runs(run_filter which, std::string after, std:
         more = part->more && !part->records.empty();
         if (!part->records.empty()) behind = part->records.back().first;
         const auto entries = entries_of(*part, which.job);
-        if (entries.has_error()) co_return entries.error();
-        auto reading = truths_of(*entries, until);
+        auto reading = truths_of(entries, until);
         auto truths = co_await std::move(reading);
         if (truths.has_error()) co_return truths.error();
         for (std::size_t i = 0; i < truths->size() && page.next.empty(); ++i) {
             auto& found = (*truths)[i];
-            if (!found.state && is_old((*entries)[i].at)) {
-                auto sweeping = sweep((*entries)[i], until);
+            if (found.is_gone() && is_old(entries[i].at)) {
+                auto sweeping = sweep(entries[i], until);
                 co_await std::move(sweeping);
             }
             if (!found.state || !fits(which, found.state->row.record)) continue;
@@ -191,8 +189,8 @@ async<run_page> cas_journal::list_runs(run_filter which, std::string after, std:
         }
         looked += part->records.size();
         const bool is_long = looked >= entries_a_page_max || records_->now() >= enough;
-        if (more && page.next.empty() && is_long && !entries->empty())
-            page.next = journals::cursor_at(entries->back().number);
+        if (more && page.next.empty() && is_long && !entries.empty())
+            page.next = journals::cursor_at(entries.back().number);
     }
     auto completing = complete(std::move(runs), until);
     auto all = co_await std::move(completing);
@@ -248,20 +246,20 @@ async<std::vector<run_record>> cas_journal::stale_runs(std::size_t limit, std::s
         const auto time = records_->time();
         if (time.has_error()) co_return time.error();
         const auto surely = *time - records_->blur().count();
-        auto all = entries_of(*page, std::nullopt);
-        if (all.has_error()) co_return all.error();
         std::vector<index_entry> entries;
         std::vector<place_and_version> where;
-        for (std::size_t i = 0; i < all->size(); ++i) {
-            if ((*all)[i].silent_after >= surely) continue;
-            where.emplace_back(page->records[i].first, page->records[i].second.at);
-            entries.push_back((*all)[i]);
+        for (const auto& [key, stands] : page->records) {
+            auto entry = parse_index_entry(stands.text);
+            if (entry.has_error() || entry->silent_after >= surely) continue;
+            where.emplace_back(key, stands.at);
+            entries.push_back(std::move(*entry));
         }
         auto reading = truths_of(entries, until);
         auto truths = co_await std::move(reading);
         if (truths.has_error()) co_return truths.error();
         std::vector<place_and_version> gone;
         for (std::size_t i = 0; i < truths->size(); ++i) {
+            if ((*truths)[i].is_unreadable) continue;
             auto& state = (*truths)[i].state;
             const bool is_active = state && !is_over(state->row.record.status);
             if (!is_active && is_old(entries[i].at)) gone.push_back(where[i]);

@@ -24,11 +24,13 @@ struct cas_journal::removal {
 // All that belongs to a run that is not there. The job's entry goes last: while it stands, this is
 // done again.
 boost::asio::awaitable<void> cas_journal::sweep(index_entry entry, instant until) {
-    for (;;) {
-        auto listing_them = records_->list(keys::parts(entry.number), {}, parts_a_page, until);
+    // Behind those before: one that is not pawl's stays where it is.
+    for (std::string after;;) {
+        auto listing_them = records_->list(keys::parts(entry.number), after, parts_a_page, until);
         const auto parts = co_await std::move(listing_them);
         if (parts.has_error()) co_return;
         if (parts->records.empty()) break;
+        after = parts->records.back().first;
         std::vector<place_and_version> gone;
         for (const auto& [key, stands] : parts->records) gone.emplace_back(key, stands.at);
         auto tidying = records_->tidy(std::move(gone), until);
@@ -67,7 +69,7 @@ async<void> cas_journal::remove_run(std::shared_ptr<cas_journal> self, std::shar
     const auto found = co_await std::move(reading);
     if (found.has_error()) co_return found.error();
     const auto& state = found->front().state;
-    if (!state && self->is_old(entry.at)) {
+    if (found->front().is_gone() && self->is_old(entry.at)) {
         auto sweeping = self->sweep(entry, until);
         co_await std::move(sweeping);
     }
@@ -126,30 +128,29 @@ async<std::size_t> cas_journal::prune(std::string job, std::size_t keep, millis 
     listing whole;
     whole.records = std::move(*records);
     auto entries = entries_of(whole, std::nullopt);
-    if (entries.has_error()) co_return entries.error();
     const auto time = records_->time();
     if (time.has_error()) co_return time.error();
     const auto ended_before = keep_for.count() == 0 ? 0 : *time - keep_for.count();
     // Those that are kept for their number, of which some may be too old.
     std::vector<index_entry> old;
     std::size_t over = 0, looked = 0;
-    while (over < keep && looked < entries->size()) {
-        const auto size = std::min(entries_a_look, entries->size() - looked);
-        const auto begin = entries->begin() + static_cast<std::ptrdiff_t>(looked);
+    while (over < keep && looked < entries.size()) {
+        const auto size = std::min(entries_a_look, entries.size() - looked);
+        const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(looked);
         std::vector<index_entry> some{begin, begin + static_cast<std::ptrdiff_t>(size)};
         auto reading = truths_of(some, all->until);
         const auto truths = co_await std::move(reading);
         if (truths.has_error()) co_return truths.error();
         for (std::size_t i = 0; i < size && over < keep; ++i, ++looked) {
             const auto& state = (*truths)[i].state;
-            if (!state && is_old(some[i].at)) old.push_back(some[i]);
+            if ((*truths)[i].is_gone() && is_old(some[i].at)) old.push_back(some[i]);
             if (!state || !is_over(state->row.record.status)) continue;
             ++over;
             if (state->row.record.completed_at.value_or(0) < ended_before) old.push_back(some[i]);
         }
     }
-    entries->erase(entries->begin(), entries->begin() + static_cast<std::ptrdiff_t>(looked));
-    auto removing = remove_oldest(all, std::move(*entries), limit);
+    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(looked));
+    auto removing = remove_oldest(all, std::move(entries), limit);
     auto removed = co_await std::move(removing);
     if (removed.has_value()) {
         auto removing_old = remove_oldest(all, std::move(old), limit);

@@ -3,12 +3,13 @@
 
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/job_rules.hpp"
+#include "engines/rules/journal/node_list.hpp"
 #include "engines/rules/journal/texts.hpp"
+#include "engines/rules/journal/unreadable.hpp"
 #include "net/for_each_bounded.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace pawl::cas {
@@ -24,6 +25,15 @@ constexpr auto highest_sequence =
 std::string key_of_job(const std::string& name) { return std::string{keys::jobs} + name; }
 std::string key_of_node(const std::string& id) { return std::string{keys::nodes} + id; }
 
+// It does not fit the chain, and says where.
+audit_entry unreadable_audit(const std::string& key, const failure& why) {
+    audit_entry entry;
+    entry.sequence = keys::number_of(keys::audit, key).value_or(0);
+    entry.actor = "(unreadable)";
+    entry.detail = why.detail;
+    return entry;
+}
+
 }  // namespace
 
 async<void> cas_journal::publish_one(std::shared_ptr<cas_journal> self,
@@ -38,9 +48,14 @@ async<void> cas_journal::publish_one(std::shared_ptr<cas_journal> self,
         entry.published_at = *now;
         if (!stands.at.empty()) {
             const auto known = parse_job(stands.text);
-            if (known.has_error()) co_return self->records_->unreadable(key, known.error());
-            entry.published_at = std::max(*now, known->published_at);
-            entry.since = journals::has_gone_on(*known, entry) ? known->since : entry.published_at;
+            // What no pawl has written is replaced, and its job is as new.
+            if (known.has_error() && known.error().code != errc::rejected)
+                co_return self->records_->unreadable(key, known.error());
+            if (known.has_value()) {
+                entry.published_at = std::max(*now, known->published_at);
+                entry.since =
+                    journals::has_gone_on(*known, entry) ? known->since : entry.published_at;
+            }
         }
         decision<job_entry> made{entry};
         made.text = encode(entry, nonce);
@@ -50,7 +65,12 @@ async<void> cas_journal::publish_one(std::shared_ptr<cas_journal> self,
     auto publishing_it =
         self->records_->amend<job_entry>(key, std::move(known), all->until, std::move(decide));
     auto published = co_await std::move(publishing_it);
-    if (published.has_error()) co_return published.error();
+    if (published.has_error() && may_pass(published.error().code)) co_return published.error();
+    if (published.has_error()) {
+        // The others are told all the same.
+        all->why = published.error();
+        co_return result<void>{};
+    }
     all->jobs[which] = std::move(*published);
     all->has_written = true;
     co_return result<void>{};
@@ -70,9 +90,9 @@ async<std::vector<job_entry>> cas_journal::publish(std::vector<job_entry> jobs) 
     auto publishing_them =
         net::for_each_bounded(all->jobs.size(), published_at_once, std::move(step));
     const auto done = co_await std::move(publishing_them);
-    if (done.has_value()) co_return std::move(all->jobs);
-    auto why = done.error();
-    if (all->has_written) why.code = errc::outcome_unknown;
+    if (done.has_value() && !all->why) co_return std::move(all->jobs);
+    auto why = done.has_error() ? done.error() : *all->why;
+    if (all->has_written && may_pass(why.code)) why.code = errc::outcome_unknown;
     co_return why;
 }
 
@@ -113,8 +133,7 @@ async<std::size_t> cas_journal::retire(std::vector<std::string> names, std::stri
             key,
             [&](const seen& stands) -> result<bool> {
                 const auto job = parse_job(stands.text);
-                if (job.has_error()) return records_->unreadable(key, job.error());
-                return job->node == node;
+                return job.has_value() && job->node == node;
             },
             until);
         const auto removed = co_await std::move(removing);
@@ -142,8 +161,7 @@ async<std::vector<job_entry>> cas_journal::list_jobs(std::string after, std::siz
         more = page->more && !page->records.empty();
         for (const auto& [key, stands] : page->records) {
             auto job = parse_job(stands.text);
-            if (job.has_error()) co_return records_->unreadable(key, job.error());
-            jobs.push_back(std::move(*job));
+            if (job.has_value()) jobs.push_back(std::move(*job));
             behind = key;
         }
     }
@@ -245,15 +263,15 @@ async<std::vector<node_entry>> cas_journal::list_nodes() {
     std::vector<node_entry> nodes;
     for (const auto& [key, stands] : *all) {
         auto node = parse_node(stands.text);
-        if (node.has_error()) co_return records_->unreadable(key, node.error());
+        if (node.has_error()) {
+            nodes.push_back(journals::unreadable_node(key.substr(keys::nodes.size())));
+            continue;
+        }
         if (*now - node->last_seen > journals::node_memory.count()) continue;
         node->age = millis{std::max<std::int64_t>(*now - node->last_seen, 0)};
         nodes.push_back(std::move(*node));
     }
-    std::sort(nodes.begin(), nodes.end(), [](const node_entry& a, const node_entry& b) {
-        return std::tie(a.name, a.id) < std::tie(b.name, b.id);
-    });
-    if (nodes.size() > page_limit_max) nodes.resize(page_limit_max);
+    journals::shorten(nodes);
     co_return nodes;
 }
 
@@ -265,8 +283,10 @@ async<audit_entry> cas_journal::newest_audit(instant until) {
     if (newest->records.empty()) co_return audit_entry{};
     const auto& [key, stands] = newest->records.front();
     auto entry = parse_audit(stands.text);
-    if (entry.has_error()) co_return records_->unreadable(key, entry.error());
-    co_return std::move(*entry);
+    if (entry.has_value()) co_return std::move(*entry);
+    // Behind that of a newer pawl there would be a gap that is none.
+    if (entry.error().code != errc::rejected) co_return records_->unreadable(key, entry.error());
+    co_return unreadable_audit(key, entry.error());
 }
 
 // The next sequence is free for one who writes it; the others go on behind that entry.
@@ -316,8 +336,8 @@ async<std::vector<audit_entry>> cas_journal::list_audit(std::uint64_t before, st
     if (page.has_error()) co_return page.error();
     for (const auto& [key, stands] : page->records) {
         auto entry = parse_audit(stands.text);
-        if (entry.has_error()) co_return records_->unreadable(key, entry.error());
-        entries.push_back(std::move(*entry));
+        entries.push_back(entry.has_value() ? std::move(*entry)
+                                            : unreadable_audit(key, entry.error()));
     }
     co_return entries;
 }

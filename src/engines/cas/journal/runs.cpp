@@ -306,6 +306,8 @@ struct cas_journal::beats {
     std::vector<beat> answers;
     std::vector<beats_of_run> runs{};
     std::vector<std::size_t> alone{};  // those that one write for all has not settled
+    std::size_t failed = 0;            // of which nothing can be told
+    std::optional<failure> why{};
     instant until{};
     bool has_written = false;
 };
@@ -351,9 +353,9 @@ async<void> cas_journal::find_runs(std::shared_ptr<beats> all) {
         const auto looked = std::lower_bound(unknown.begin(), unknown.end(), key);
         if (looked != unknown.end() && *looked == key) {
             known = (*found)[static_cast<std::size_t>(looked - unknown.begin())];
-            auto there = parse_at(key, *known);
-            if (there.has_error()) co_return there.error();
-            if (!there->elsewhere.empty()) {
+            // One that cannot be read is looked at alone.
+            const auto there = parse_at(key, *known);
+            if (there.has_value() && !there->elsewhere.empty()) {
                 key = there->elsewhere;
                 known = records_->recall(key);
             }
@@ -408,8 +410,15 @@ async<void> cas_journal::beat_alone(std::shared_ptr<cas_journal> self, std::shar
     auto beating =
         self->records_->amend<bool>(run.key, std::nullopt, all->until, std::move(decide));
     const auto done = co_await std::move(beating);
-    if (done.has_error()) co_return done.error();
-    all->has_written = true;
+    if (done.has_error() && may_pass(done.error().code)) co_return done.error();
+    if (done.has_value()) {
+        all->has_written = true;
+        co_return result<void>{};
+    }
+    // It says nothing of the other runs, and nothing against this one.
+    ++all->failed;
+    all->why = done.error();
+    for (const auto mark : run.marks) all->answers[mark] = beat::alive;
     co_return result<void>{};
 }
 
@@ -430,6 +439,7 @@ async<std::vector<beat>> cas_journal::heartbeat(std::span<const run_mark> runs) 
     };
     auto rest = net::for_each_bounded(all->alone.size(), beats_at_once, std::move(step));
     const auto done = co_await std::move(rest);
+    if (done.has_value() && all->why && all->failed == all->runs.size()) co_return *all->why;
     if (done.has_value()) co_return std::move(all->answers);
     auto why = done.error();
     if (all->has_written) why.code = errc::outcome_unknown;

@@ -152,7 +152,7 @@ TEST(CasSimulation, NoTwoHoldersHaveAValidLeaseAtOnce) {
     EXPECT_GT(all.crashed, 50);
 }
 
-// The same worlds over a server that keeps no conditions, had it not been refused: they can tell.
+// The same worlds over a server that keeps no conditions, had it not been rejected: they can tell.
 TEST(CasSimulation, AServerThatIgnoresConditionsIsFoundOut) {
     events all;
     for (std::uint64_t seed = 1; seed <= 10; ++seed)

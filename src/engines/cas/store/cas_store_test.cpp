@@ -16,6 +16,7 @@ using conformance::level_of;
 using testing_media::actor;
 using testing_media::fate;
 using testing_media::honesty;
+using testing_media::write_stamps;
 using store_setup = testing_media::memory_stage;
 
 claim claim_of(const std::string& id, millis ttl = 10s, const std::string& key = "key") {
@@ -70,7 +71,7 @@ TEST_F(CasStore, AGrantWhoseAnswerWasLostIsFoundByItsNonce) {
     const auto token = mine.granted(claim_of("a"));
     EXPECT_EQ(lease_at(on).state.holder, token);
     EXPECT_EQ(mine.granted(claim_of("a")), token);
-    EXPECT_EQ(other.refused(claim_of("b")).holder, token);
+    EXPECT_EQ(other.rejected(claim_of("b")).holder, token);
 }
 
 // The next request of all, counted from 0, has this fate, and those after it never leave: the
@@ -100,6 +101,31 @@ TEST_F(CasStore, AWriteThatNeverLeftHasNoEffect) {
     crash_at(on, 0, fate::request_lost);
     expect_failure(mine.acquire(claim_of("a")), errc::unreachable, "");
     EXPECT_EQ(on.table->read(lease_name()).at, before);
+}
+
+// Goal: a store that answers no write is not asked more than it is in good health. Method: reads
+// are answered at once, and no write is, for the whole of a verb.
+TEST_F(CasStore, AStoreThatAnswersNoWriteIsAskedEverMoreSeldom) {
+    on.settings.common.timeout = 2s;
+    mine.release("key", mine.granted(claim_of("before")));
+    on.table->delay = [] { return 1ms; };
+    fate_of_writes(on, fate::unanswered, 1'000'000);
+    const auto before = on.table->count();
+    const auto asked = on.now();
+    expect_failure(mine.acquire(claim_of("a")), errc::outcome_unknown, "");
+    EXPECT_GT(on.table->count().writes, before.writes + 3);
+    EXPECT_LT(on.table->count().writes, before.writes + 30);
+    EXPECT_LT(on.table->count().reads, before.reads + 30);
+    EXPECT_LE(on.now() - asked, 2s + 20ms);
+}
+
+// Goal: an answer that was lost costs its verb next to nothing. Method: one write is unanswered.
+TEST_F(CasStore, OneLostAnswerIsAskedForAtOnce) {
+    mine.release("key", mine.granted(claim_of("before")));
+    fate_of_writes(on, fate::unanswered);
+    const auto asked = on.now();
+    mine.granted(claim_of("a"));
+    EXPECT_LE(on.now() - asked, 20ms);
 }
 
 // Goal: a claim that arrives after its withdrawal is granted nothing. Method: it is held back, over
@@ -240,11 +266,40 @@ TEST(CasStores, FrontEndsWhoseClocksDifferEndNoLeaseEarly) {
 TEST_F(CasStore, AClockThatWasSetBackCostsAWatcherNoMoreThanTheLease) {
     const auto token = mine.granted(claim_of("a", 5s));
     on.store_ahead -= 1h;
-    EXPECT_EQ(other.refused(claim_of("b", 5s)).reason, busy_reason::held);
+    EXPECT_EQ(other.rejected(claim_of("b", 5s)).reason, busy_reason::held);
     on.pass(5s);
-    EXPECT_EQ(other.refused(claim_of("b", 5s)).holder, token) << "its rate may be off a little";
+    EXPECT_EQ(other.rejected(claim_of("b", 5s)).holder, token) << "its rate may be off a little";
     on.pass(10ms);
     EXPECT_GT(other.granted(claim_of("b", 5s)), token);
+}
+
+// Goal: the same for who looks at many keys in turn.
+TEST_F(CasStore, AClockThatWasSetBackCostsAWatcherOfManyKeysNoMoreThanTheLease) {
+    const auto key = [](int i) { return "key/" + std::to_string(i); };
+    constexpr int keys = 1500;
+    for (int i = 0; i < keys; ++i) mine.granted(claim_of("a", 1min, key(i)));
+    on.store_ahead -= 1h;
+    for (int i = 0; i < keys; ++i) other.rejected(claim_of("b", 1min, key(i)));
+    on.pass(1min + 1s);
+    for (int i = 0; i < keys; i += 100) other.granted(claim_of("b", 1min, key(i)));
+}
+
+// Goal: leases that nobody renews nor releases do not stay in memory. Method: what is remembered
+// costs no read, and what was forgotten does.
+TEST_F(CasStore, WhatEndedByItselfIsForgotten) {
+    const auto key = [](int i) { return "key/" + std::to_string(i); };
+    const auto reads_of_a_claim = [&](int i) {
+        const auto before = on.table->count().reads;
+        mine.granted(claim_of("b", 1s, key(i)));
+        return on.table->count().reads - before;
+    };
+    for (int i = 0; i < 1500; ++i) {
+        mine.granted(claim_of("a", 1s, key(i)));
+        on.pass(100ms);
+    }
+    on.pass(5s);
+    EXPECT_EQ(reads_of_a_claim(1499), 0) << "is remembered";
+    EXPECT_EQ(reads_of_a_claim(0), 1);
 }
 
 // The proof is of one state: a renewal begins it anew.
@@ -252,11 +307,11 @@ TEST_F(CasStore, AWatcherCountsFromTheLastRenewal) {
     const auto token = mine.granted(claim_of("a", 5s));
     on.store_ahead -= 1h;
     for (int beat = 0; beat < 4; ++beat) {
-        other.refused(claim_of("b", 5s));
+        other.rejected(claim_of("b", 5s));
         on.pass(3s);
         EXPECT_EQ(mine.renew({"key", token, 5s}), renewal::renewed);
     }
-    other.refused(claim_of("b", 5s));
+    other.rejected(claim_of("b", 5s));
 }
 
 TEST_F(CasStore, AtLeastHasPassedWhenOurOwnClockSaysSo) {
@@ -319,7 +374,7 @@ TEST_F(CasStore, ANamespaceIsMadeAfterARaceThatOneHasWonInEachRound) {
     EXPECT_TRUE(on.table->list(record_kind::fence, "", "", 10).records.empty());
     const auto before = on.table->count();
     actor next{on};
-    next.refused(claim_of("b"));
+    next.rejected(claim_of("b"));
     EXPECT_EQ(on.table->count().writes, before.writes);
 }
 
@@ -387,7 +442,7 @@ TEST(CasStores, ARaceContinuesAfterALostAnswer) {
         }
 }
 
-// Goal: a server that does not keep the conditions of writes is refused, by every verb, in one
+// Goal: a server that does not keep the conditions of writes is rejected, by every verb, in one
 // line. Method: two kinds of lie; then the server is replaced by an honest one.
 TEST(CasStores, AServerThatLetsTwoWinIsRejected) {
     for (const auto lie : {honesty::ignores_conditions, honesty::looks_before}) {
@@ -420,126 +475,11 @@ TEST_F(CasStore, TheDoctorRacesAgain) {
     EXPECT_EQ(level_of(first.examine().value(), "atomicity"), severity::fail);
 }
 
-// A world whose quarantine is over; `mine` has granted "key", and released it.
-class CasQuarantine : public CasStore {
-protected:
-    CasQuarantine() {
-        on.settings.common.quarantine = 1min;
-        mine.refused(claim_of("a"));
-        on.pass(1min + 2s);
-        take_and_give(mine);
-    }
-    void take_and_give(actor& who) { who.release("key", who.granted(claim_of("b"))); }
-    bool is_refused(actor& who) {
-        const auto answer = who.acquire(claim_of("c"));
-        if (const auto* had = std::get_if<grant>(&answer.value())) who.release("key", had->token);
-        const auto* told = std::get_if<busy>(&*answer);
-        return told != nullptr && told->reason == busy_reason::quarantined;
-    }
-    // How long it takes a process that claims once a second.
-    instant::duration noticed_after(actor& who) {
-        const auto begun = on.now();
-        while (!is_refused(who) && on.now() - begun < 5min) on.pass(1s);
-        return on.now() - begun;
-    }
-    void restore() { on.table->identity = "restored"; }
-};
-
-// Goal: a data set that is another, or gone, is quarantined, also under a process that knew the one
-// before. Method: another identity; and all records vanish.
-TEST_F(CasQuarantine, AnotherDataSetIsQuarantined) {
-    restore();
-    actor next{on};
-    const auto told = next.refused(claim_of("b"));
-    EXPECT_EQ(told.reason, busy_reason::quarantined);
-    EXPECT_LE(told.remaining, 1min);
-    on.pass(1min + 2s);
-    EXPECT_GT(number(next.granted(claim_of("b"))), 0u);
-    on.table->clear();
-    EXPECT_EQ(next.refused(claim_of("c", 10s, "other")).reason, busy_reason::quarantined);
-    EXPECT_EQ(next.renew({"key", fence_token{1}, 10s}), renewal::lost);
-}
-
-// Goal: a process that runs notices that another data set was put under it, whose marker is as old
-// as the rest. Method: it goes by what it remembers; nothing else tells it.
-TEST_F(CasQuarantine, AProcessThatRunsNoticesARestoredDataSetWithinAMinute) {
-    restore();
-    EXPECT_LE(noticed_after(mine), 1min + 3s);
-}
-
-// Goal: a quarantine that one process begins holds for those that run. Method: one of them
-// remembers the key, and is refused within seconds; the other has to look, and is refused at once.
-TEST_F(CasQuarantine, WhatAnotherProcessHasBegunIsKept) {
-    take_and_give(other);
-    take_and_give(mine);
-    restore();
-    actor next{on};
-    EXPECT_TRUE(is_refused(next));
-    EXPECT_TRUE(is_refused(other));
-    EXPECT_LE(noticed_after(mine), 5s);
-}
-
-// Goal: a token that has fallen tells of a restored record. Method: the state before the last grant
-// is put back, under who remembers that one and under who holds it.
-TEST_F(CasQuarantine, ARecordOlderThanWhatWasWrittenHereIsNoticedAtOnce) {
-    for (const bool holds : {false, true}) {
-        const auto old = on.table->read(lease_name()).text;
-        const auto token = mine.granted(claim_of("d"));
-        if (!holds) mine.release("key", token);
-        on.table->put(lease_name(), old);
-        on.table->identity += " again";
-        if (holds) {
-            EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
-        }
-        EXPECT_TRUE(is_refused(mine));
-        on.pass(1min + 2s);
-    }
-}
-
-// Goal: a machine that stood still while the data was restored keeps the quarantine that others
-// have begun meanwhile. Method: by its own clock it has just looked.
-TEST_F(CasQuarantine, AMachineThatStoodStillDoesNotGoByTheMarkerOfBefore) {
-    take_and_give(mine);
-    restore();
-    actor next{on};
-    EXPECT_TRUE(is_refused(next));
-    on.store_ahead += 50s;
-    expect_failure(mine.acquire(claim_of("d")), errc::outcome_unknown, "over when it was granted");
-    EXPECT_TRUE(is_refused(mine));
-}
-
-// Goal: what that costs, and that it costs nothing without a quarantine. Method: claims that look,
-// at once and after minutes, and claims from memory.
-TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
-    for (const bool has_quarantine : {false, true}) {
-        store_setup on;
-        actor mine{on}, other{on};
-        if (has_quarantine) on.settings.common.quarantine = 10s;
-        mine.inspect("key"), other.inspect("key");
-        on.pass(12s);
-        mine.release("key", mine.granted(claim_of("a")));
-        const auto cost = [&] {
-            const auto before = on.table->count();
-            other.release("key", other.granted(claim_of("b")));
-            const auto after = on.table->count();
-            EXPECT_EQ(after.writes, before.writes + 2);
-            return std::pair{after.reads - before.reads, after.prepared - before.prepared};
-        };
-        const int more = has_quarantine ? 1 : 0;
-        EXPECT_EQ(cost(), std::pair(1 + more, 0));
-        EXPECT_EQ(cost(), std::pair(0, 0)) << "from memory";
-        on.pass(5s);
-        EXPECT_EQ(cost(), std::pair(more, 0)) << "from memory, later";
-        on.pass(2min);
-        EXPECT_EQ(cost(), std::pair(more, more)) << "the data may be others";
-    }
-}
-
 // Goal: no lease of a machine that stood still is over when it is granted or renewed. Method: the
 // store's clock goes on alone, under who claims from memory and under who renews; and answers to
 // writes carry its time always, or where they have to.
 TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
-    for (const bool stamps_writes : {true, false})
+    for (const auto stamps_writes : {write_stamps::all, write_stamps::where_asked})
         for (const bool holds : {false, true}) {
             store_setup on;
             on.table->stamps_writes = stamps_writes;
@@ -552,9 +492,42 @@ TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
                 EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
             } else {
                 token = mine.granted(claim_of("b"));
-                EXPECT_EQ(other.refused(claim_of("c")).holder, token);
+                EXPECT_EQ(other.rejected(claim_of("c")).holder, token);
             }
         }
+}
+
+// Goal: an answer that does not show whether this machine stood still is none. Method: the same,
+// and answers to writes do not carry the time where they have to either.
+TEST(CasStores, AWriteThatIsNotToldTheTimeItAsksForIsLookedAt) {
+    for (const bool holds : {false, true}) {
+        store_setup on;
+        actor mine{on}, other{on};
+        other.inspect("key");
+        auto token = mine.granted(claim_of("a"));
+        if (!holds) mine.release("key", token);
+        on.table->stamps_writes = write_stamps::none;
+        on.store_ahead += 1min;
+        if (holds) {
+            EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
+        } else {
+            token = mine.granted(claim_of("b"));
+            EXPECT_EQ(other.rejected(claim_of("c")).holder, token);
+        }
+    }
+}
+
+// Goal: a store that tells no time with its writes renews like any other, at the price of a look.
+TEST(CasStores, LeasesAreRenewedWhereWritesTellNoTime) {
+    store_setup on;
+    actor mine{on}, other{on};
+    const auto token = mine.granted(claim_of("a"));
+    on.table->stamps_writes = write_stamps::none;
+    for (int i = 0; i < 10; ++i) {
+        on.pass(3s);
+        EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::renewed) << i;
+    }
+    EXPECT_EQ(other.rejected(claim_of("c")).holder, token);
 }
 
 // Goal: a renewal that was decided before its machine stood still is not told as one. Method: the

@@ -6,16 +6,17 @@
 namespace pawl::cas {
 
 result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, const seen& stands,
-                                                          const clock_bounds& now,
+                                                          const clock_bounds& now, bool is_trusted,
                                                           std::string nonce) {
     const auto& common = settings_.common;
     const auto& marker = space_->marker();
-    auto refused = rules::refuse_in_quarantine(common.quarantine, {marker.born, marker.born},
-                                               wanted, {now.low, now.low}, common.max_skew);
-    if (refused) {
-        if (auto* told = std::get_if<busy>(&*refused))
+    const auto reached = is_trusted ? std::max(now.low, *quarantine_end()) : now.low;
+    auto rejected = rules::reject_in_quarantine(common.quarantine, {marker.born, marker.born},
+                                                wanted, {reached, reached}, common.max_skew);
+    if (rejected) {
+        if (auto* told = std::get_if<busy>(&*rejected))
             told->remaining = std::min(told->remaining, *common.quarantine);
-        return decision<acquire_result<grant>>{std::move(*refused)};
+        return decision<acquire_result<grant>>{std::move(*rejected)};
     }
     auto lease = read_lease(wanted.key, stands);
     if (lease.has_error()) return lease.error();
@@ -28,6 +29,12 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
     made.is_grant = std::holds_alternative<grant>(made.answer);
     if (made.is_grant) made.text = lease->text(std::move(nonce), now);
     return made;
+}
+
+std::optional<micros> cas_store::quarantine_end() const {
+    const auto& quarantine = settings_.common.quarantine;
+    if (!quarantine) return std::nullopt;
+    return space_->marker().born + *quarantine;
 }
 
 fence_token cas_store::last_token(const seen& stands) const {
@@ -50,7 +57,12 @@ async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instan
             const auto looked = co_await space_->look(until);
             if (looked.has_error()) co_return looked.error();
         }
-        co_return decide(wanted, stands, records_->known_clock(), std::move(nonce));
+        bool is_trusted = false;
+        if (const auto end = quarantine_end()) {
+            const auto behind = co_await space_->is_behind(*end, until);
+            is_trusted = behind.has_value() && *behind && end == quarantine_end();
+        }
+        co_return decide(wanted, stands, records_->known_clock(), is_trusted, std::move(nonce));
     };
     auto amending = records_->amend(std::move(name), mine, until, std::move(step));
     co_return co_await std::move(amending);
@@ -58,15 +70,15 @@ async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instan
 
 async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
-    if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings_.common.quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     for (bool again = false;; again = true) {
         const int jumps = records_->clock_jumps();
         auto answer = co_await acquire_once(wanted, *open);
         const bool is_granted = answer.has_value() && std::holds_alternative<grant>(*answer);
-        // It was granted once, so what it is refused for now does not say that nothing was done.
+        // It was granted once, so what it is rejected for now does not say that nothing was done.
         if (!is_granted && again)
             co_return failure{errc::outcome_unknown,
                               answer.has_error()

@@ -41,9 +41,9 @@ acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, cons
         kept.term = kept.state.holder == after.holder ? std::max(kept.term, ttl) : ttl;
         kept.state = std::move(after);
     }
-    auto* refused = std::get_if<busy>(&answer);
-    if (refused != nullptr && refused->reason != busy_reason::early)
-        refused->remaining = std::max(remaining(now), millis{1});
+    auto* rejected = std::get_if<busy>(&answer);
+    if (rejected != nullptr && rejected->reason != busy_reason::early)
+        rejected->remaining = std::max(remaining(now), millis{1});
     return answer;
 }
 

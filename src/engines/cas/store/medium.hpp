@@ -60,6 +60,10 @@ struct seen {
     std::optional<stamp> clock;  // nothing: this answer carried none
 };
 
+// What stands there was not written by the core: without a text, and of a version that no write
+// has. read() fails with it; where many are read or listed, the others are there beside it.
+seen foreign_record();
+
 // It was written, and this is what it is now.
 struct written {
     version at;
@@ -83,7 +87,7 @@ struct change {
     std::string text;  // one line of UTF-8, at most text_max bytes; of the journal journal_text_max
     version expected;
     // Decided on from memory: its answer has to carry a stamp, or a clock that stood still is not
-    // noticed.
+    // noticed. Written without one it counts as unknown.
     bool asks_time = false;
 };
 

@@ -22,8 +22,8 @@ constexpr millis making_wait_max{20'000};
 // hears from it why, and not from here that it may be asked again.
 constexpr millis cause_wait_max{250};
 
-// A medium that was refused is asked again after this: it may have been replaced.
-constexpr std::chrono::minutes refused_for{1};
+// A medium that was rejected is asked again after this: it may have been replaced.
+constexpr std::chrono::minutes rejected_for{1};
 
 // Under a quarantine: how long the marker, and the identity of the data, are taken to be as they
 // were. A marker that was restored with the data shows nothing.
@@ -31,6 +31,9 @@ constexpr std::chrono::seconds look_age_max{3};
 constexpr std::chrono::minutes identity_age_max{1};
 
 record_name marker_name() { return {record_kind::marker, {}}; }
+
+// A fence that no client may use: how far the clock has been seen, behind a quarantine.
+constexpr std::string_view proofs{"pawl/quarantine/"};
 
 // An empty one says nothing.
 bool is_same_data(const std::string& one, const std::string& other) {
@@ -43,7 +46,7 @@ async<instant> name_space::ready() {
     const auto until = records_->now() + timeout_;
     if (is_open_) co_return until;
     const auto self = shared_from_this();
-    if (refused_ && records_->now() < refused_until_) co_return *refused_;
+    if (rejected_ && records_->now() < rejected_until_) co_return *rejected_;
     auto mine = opening_;
     if (!mine) {
         mine = opening_ = std::make_shared<opening>();
@@ -72,10 +75,10 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
     if (const auto clock = self->records_->clock(); end.has_value() && clock.has_error())
         end = clock.error();
     self->is_open_ = end.has_value();
-    self->refused_.reset();
+    self->rejected_.reset();
     if (end.has_error() && end.error().code == errc::unsupported) {
-        self->refused_ = end.error();
-        self->refused_until_ = self->records_->now() + refused_for;
+        self->rejected_ = end.error();
+        self->rejected_until_ = self->records_->now() + rejected_for;
     }
     self->opening_.reset();
     // Nothing but a namespace was made, and whoever asks next makes it again.
@@ -166,6 +169,39 @@ async<fence_token> name_space::raise_floor(fence_token to, instant until) {
     };
     // What else the marker says is seen at the next look.
     return records_->amend(marker_name(), {}, until, std::move(raise));
+}
+
+async<bool> name_space::is_behind(micros end, instant until) {
+    const auto self = shared_from_this();
+    const auto born = marker_.born;
+    if (proved_ == std::pair{born, end}) co_return true;
+    const auto is_there = [&] { return records_->known_clock().low >= end; };
+    if (records_->known_clock().high < end) co_return false;
+    // One for each beginning of the data: what is restored from a copy proves nothing of the new.
+    record_name name{record_kind::fence, std::string{proofs} + std::to_string(born.count())};
+    const fence_token needed{static_cast<std::uint64_t>(std::max(end, micros{0}).count())};
+    decide_step<bool> prove = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
+        fence_record proof;
+        if (!stands.at.empty()) {
+            auto read = parse_fence(stands.text);
+            if (read.has_error()) co_return read.error();
+            proof = std::move(*read);
+        }
+        const bool is_known = proof.newest >= needed;
+        decision<bool> made{is_known || is_there()};
+        if (is_known || !made.answer) co_return made;
+        proof.newest = needed;
+        proof.nonce = std::move(nonce);
+        made.text = encode(proof);
+        co_return made;
+    };
+    auto proving = records_->amend(std::move(name), {}, until, std::move(prove));
+    const auto proved = co_await std::move(proving);
+    // Others may doubt it for a while; who has seen the clock there does not.
+    if (proved.has_error()) co_return is_there();
+    if (*proved) proved_ = {born, end};
+    bool answer = *proved;
+    co_return answer;
 }
 
 }  // namespace pawl::cas

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace pawl::cas {
 
@@ -34,6 +35,11 @@ public:
     // New keys start above this token from now on, for all processes: above the answer.
     async<fence_token> raise_floor(fence_token to, instant until);
 
+    // Whether the store's clock has been seen behind `end`, of a quarantine: here or by another
+    // process, which has written it down. Looks at that where the clock may be there, and writes it
+    // where it is: a process that reads the clock at other moments would begin to doubt it again.
+    async<bool> is_behind(micros end, instant until);
+
     // REQUIRES: ready() has succeeded.
     const marker_record& marker() const noexcept { return marker_; }
 
@@ -57,12 +63,13 @@ private:
     // On the loop only
     std::string identity_;
     marker_record marker_;
+    std::pair<micros, micros> proved_{};  // the birth of the data, and the end of a quarantine
     bool is_open_ = false;
     instant look_due_{};
     instant prepare_due_{};
     std::shared_ptr<opening> opening_;
-    std::optional<failure> refused_;  // the medium is of no use
-    instant refused_until_{};
+    std::optional<failure> rejected_;  // the medium is of no use
+    instant rejected_until_{};
 };
 
 }  // namespace pawl::cas

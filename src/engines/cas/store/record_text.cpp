@@ -107,7 +107,7 @@ std::string written(const auto& record) {
     return text;
 }
 
-failure refusal(std::string_view text, std::string_view kind) {
+failure rejection(std::string_view text, std::string_view kind) {
     return no_record(text, std::string{kind} + " record of pawl's");
 }
 
@@ -128,7 +128,7 @@ result<Record> parsed(std::string_view text) {
         read_word(word.substr(word.find('=') + 1), into);
     });
     if (read.nonce.empty() || read.nonce.size() > nonce_bytes_max || written<Line>(read) != text)
-        return refusal(text, Line::kind);
+        return rejection(text, Line::kind);
     return read;
 }
 
@@ -144,7 +144,7 @@ result<lease_record> parse_lease(std::string_view text) {
     const auto& state = read->state;
     const bool is_held = number(state.holder) != 0;
     if (state.holder > state.last_token || (!is_held && !state.claim_id.empty()))
-        return refusal(text, lease_line::kind);
+        return rejection(text, lease_line::kind);
     return read;
 }
 result<fence_record> parse_fence(std::string_view text) {

@@ -61,9 +61,12 @@ async<void> cas_store::renew_batch(std::shared_ptr<beat> all, std::size_t batch)
             all->failures[index] = got.has_error() ? got.error() : (*got)[i].error();
             continue;
         }
-        const auto* done = std::get_if<written>(&*(*got)[i]);
-        // Planned by a clock that stood still, it may be over.
-        if (done == nullptr || records_->clock_jumps() != all->clock_jumps) {
+        const auto& answer = *(*got)[i];
+        const auto* done = std::get_if<written>(&answer);
+        // Planned by a clock that stood still, or without a word of what time it is, it may be
+        // over.
+        if (done == nullptr || tells_no_time(answer) ||
+            records_->clock_jumps() != all->clock_jumps) {
             all->alone.push_back(index);
             continue;
         }
@@ -100,8 +103,8 @@ async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     const auto all = std::make_shared<beat>(leases);
     for (const auto& lease : all->leases)
-        if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_.common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     if (all->leases.empty()) co_return std::vector<renewal>{};
     const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();

@@ -1,7 +1,7 @@
 // A self-test of a medium: eight writers race for one record, and exactly one of them must win.
 //
 // There are servers that take the condition of a write and do not look at it, or look at it and let
-// several through at once. A lease on them is held by two sooner or later, so they are refused.
+// several through at once. A lease on them is held by two sooner or later, so they are rejected.
 #pragma once
 
 #include "engines/cas/store/versioned_records.hpp"

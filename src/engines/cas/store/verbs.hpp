@@ -50,9 +50,12 @@ private:
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
+    // What the store's clock has to be behind for a claim; nothing: no quarantine.
+    std::optional<micros> quarantine_end() const;
     async<acquire_result<grant>> acquire_once(const claim& wanted, instant until);
     result<decision<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
-                                                   const clock_bounds& now, std::string nonce);
+                                                   const clock_bounds& now, bool is_trusted,
+                                                   std::string nonce);
 
     struct beat;
     // Steps of do_renew(), which keeps the store.

@@ -16,10 +16,17 @@ constexpr std::chrono::minutes stamp_age_max{10};
 // Free keys that are remembered: those that are held are bounded by who holds them.
 constexpr std::size_t free_remembered_max = 1024;
 constexpr std::size_t sightings_max = 1024;
+// Who wants a key looks at it more often than that.
+constexpr std::chrono::hours sighting_age_max{1};
 
 // The first conflicts are answered at once: somebody has made progress.
 constexpr int conflicts_at_once = 3;
 constexpr std::chrono::milliseconds back_off_max{100};
+
+// A connection that was cut costs next to nothing; a server that fails all writes, and says so at
+// once, is not asked more than one that does not.
+constexpr std::chrono::milliseconds lost_pause{10};
+constexpr std::chrono::milliseconds lost_pause_max{1'000};
 
 }  // namespace
 
@@ -52,10 +59,25 @@ async<std::vector<seen>> versioned_records::read_many(std::vector<record_name> n
 async<write_answer> versioned_records::write(change what, instant until) {
     const auto self = shared_from_this();
     if (what.name.kind == record_kind::lease) forget(what.name.key);
+    const bool asks_time = what.asks_time;
     auto writing = on_->write(std::move(what), until);
     auto got = co_await std::move(writing);
-    if (got.has_value()) std::visit([&](const auto& end) { clock_.hear(end.clock); }, *got);
+    hear(got);
+    // Without the time that it asked for nobody knows whether what it wrote is over.
+    if (asks_time && got.has_value() && tells_no_time(*got))
+        co_return failure{errc::outcome_unknown, place() +
+                                                     ": the answer to a write does not tell the "
+                                                     "time, by which it may be over"};
     co_return got;
+}
+
+bool tells_no_time(const write_answer& answer) noexcept {
+    const auto* done = std::get_if<written>(&answer);
+    return done != nullptr && !done->clock;
+}
+
+void versioned_records::hear(const result<write_answer>& got) {
+    if (got.has_value()) std::visit([&](const auto& end) { clock_.hear(end.clock); }, *got);
 }
 
 async<write_answer> versioned_records::erase(record_name name, version expected, instant until) {
@@ -70,9 +92,7 @@ async<std::vector<result<write_answer>>> versioned_records::write_many(
         if (each.name.kind == record_kind::lease) forget(each.name.key);
     auto got = co_await on_->write_many(changes, until);
     if (got.has_value())
-        for (const auto& each : *got)
-            if (each.has_value())
-                std::visit([&](const auto& end) { clock_.hear(end.clock); }, *each);
+        for (const auto& each : *got) hear(each);
     co_return got;
 }
 
@@ -101,13 +121,19 @@ const remembered* versioned_records::find(const std::string& key) const {
 
 void versioned_records::remember(const change& wrote, version at, instant granted) {
     remembered what{{wrote.text, std::move(at), std::nullopt}, {}, granted};
-    if (const auto record = parse_lease(wrote.text); record.has_value())
+    if (const auto record = parse_lease(wrote.text); record.has_value()) {
         what.holder = record->state.holder;
+        what.until = record->state.until;
+    }
     known_[wrote.name.key] = std::move(what);
-    const auto is_free = [](const auto& each) { return number(each.second.holder) == 0; };
-    // Looked at only when the map has doubled, at the least.
-    if (known_.size() < free_remembered_max || (known_.size() & (known_.size() - 1)) != 0) return;
-    std::erase_if(known_, is_free);
+    // Looked through only when the map has doubled, at the least.
+    if (known_.size() < std::max(free_remembered_max, looked_through_at_)) return;
+    const auto bounds = clock_.at(now());
+    std::erase_if(known_, [&](const auto& each) {
+        const auto& lease = each.second;
+        return number(lease.holder) == 0 || (bounds && lease.until < bounds->low);
+    });
+    looked_through_at_ = 2 * known_.size();
 }
 
 void versioned_records::was_granted(const std::string& key) {
@@ -116,9 +142,18 @@ void versioned_records::was_granted(const std::string& key) {
 
 instant::duration versioned_records::unchanged(const std::string& key, const version& at) {
     const auto found = observations_.find(key);
-    if (found != observations_.end() && found->second.at == at) return now() - found->second.since;
-    if (observations_.size() >= sightings_max) observations_.clear();
-    observations_.insert_or_assign(key, observation{at, now()});
+    if (found != observations_.end() && found->second.at == at) {
+        found->second.looked = now();
+        return now() - found->second.since;
+    }
+    // Of keys that are not looked at any more.
+    if (observations_.size() >= std::max(sightings_max, sightings_kept_)) {
+        std::erase_if(observations_, [&](const auto& each) {
+            return now() - each.second.looked >= sighting_age_max;
+        });
+        sightings_kept_ = 2 * observations_.size();
+    }
+    observations_.insert_or_assign(key, observation{at, now(), now()});
     return instant::duration::zero();
 }
 
@@ -136,6 +171,14 @@ boost::asio::awaitable<void> versioned_records::back_off(int conflicts) {
     const auto doubled =
         std::chrono::milliseconds{1 << std::min(conflicts - conflicts_at_once, 10)};
     co_await net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
+}
+
+boost::asio::awaitable<void> versioned_records::pause_for_the_server(int lost, instant until) {
+    const auto doubled = lost_pause * (1 << std::min(lost - 1, 10));
+    // The rest is for another attempt.
+    const auto left = std::max<std::chrono::nanoseconds>((until - now()) / 2, lost_pause);
+    const auto most = std::min<std::chrono::nanoseconds>({doubled, lost_pause_max, left});
+    co_await net::sleep_for(most / 2 + jitter(most / 2));
 }
 
 std::optional<std::size_t> versioned_records::progress::attempt_of(std::string_view text) const {

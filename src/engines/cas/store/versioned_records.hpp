@@ -38,7 +38,11 @@ struct remembered {
     seen stands;
     fence_token holder{};
     instant granted = instant::max();  // the answer to the grant was there; max(): not by us
+    micros until{};                    // by the store's clock it is free behind this
 };
+
+// It was written, and how late it is the answer does not say.
+bool tells_no_time(const write_answer& answer) noexcept;
 
 // On the loop only.
 class versioned_records : public std::enable_shared_from_this<versioned_records> {
@@ -51,7 +55,8 @@ public:
     const medium_traits& traits() const noexcept { return traits_; }
     std::string place() const { return on_->place(); }
 
-    // Those of the medium, which also tell the store's clock.
+    // Those of the medium, which also tell the store's clock. A write that asked for the time and
+    // is not told it is `outcome_unknown`; of many each is as it was answered.
     async<seen> read(record_name name, instant until);
     async<std::vector<seen>> read_many(std::vector<record_name> names, instant until);
     async<write_answer> write(change what, instant until);
@@ -93,6 +98,7 @@ public:
         std::string nonce;  // begins those of all attempts
         int attempts = 0;
         int conflicts = 0;
+        int lost = 0;                      // answers
         std::optional<version> doubted{};  // a write over it may have happened, or happen yet
 
         std::string next_nonce() { return nonce + "." + std::to_string(attempts); }
@@ -104,11 +110,15 @@ public:
         std::optional<std::size_t> attempt_of(std::string_view text) const;
     };
     boost::asio::awaitable<void> back_off(int conflicts);
+    // Before a write is looked for whose answer was lost, as was that of so many before it.
+    boost::asio::awaitable<void> pause_for_the_server(int lost, instant until);
 
     // Of a record that cannot be read.
     failure unreadable(std::string_view what, const failure& why) const;
 
 private:
+    void hear(const result<write_answer>& got);
+
     // Constant after construction
     net::loop& where_;
     const std::shared_ptr<medium> on_;
@@ -117,11 +127,14 @@ private:
     // On the loop only
     store_clock clock_;
     std::unordered_map<std::string, remembered> known_;
+    std::size_t looked_through_at_ = 0;  // how many there may be before those that are free go
     struct observation {
         version at;
         instant since;
+        instant looked;
     };
     std::unordered_map<std::string, observation> observations_;
+    std::size_t sightings_kept_ = 0;  // how many there may be before those that are old go
     base::id_source ids_;
     std::minstd_rand random_;
 };
@@ -178,12 +191,13 @@ async<T> versioned_records::amend(record_name name, std::optional<seen> known, i
         }
         if (got.has_error() && got.error().code != errc::outcome_unknown)
             co_return so_far.unsettled(got.error());
-        if (got.has_error()) so_far.doubted = known->at;
-        known.reset();
         from_memory = false;
         if (got.has_value()) {
             known = std::get<conflict>(*got).now;
             co_await back_off(++so_far.conflicts);
+        } else {
+            so_far.doubted = std::exchange(known, std::nullopt)->at;
+            co_await pause_for_the_server(++so_far.lost, until);
         }
     } while (now() < until);
     co_return so_far.unsettled({errc::unreachable, place() + ": the record changes too often"});

@@ -83,7 +83,7 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
     co_return stands;
 }
 
-// What stands there comes with the refusal, but not from every server.
+// What stands there comes with the rejection, but not from every server.
 cas::conflict medium::conflict_of(const json::object& says, std::optional<cas::stamp> clock) const {
     cas::conflict met;
     met.clock = clock;

@@ -4,26 +4,14 @@
 #include "engines/dynamodb/store/dynamodb_fixture.hpp"
 #include "test_support/conformance/engines/engine_on.hpp"
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace pawl::conformance {
 
-class dynamodb_running : public running_on_port<testing_servers::dynamodb_server> {
+class dynamodb_running
+    : public running_for_cloud<testing_servers::dynamodb_server, dynamodb::on_port> {
 public:
     static std::string_view name() { return "dynamodb"; }
-    // A waiter looks once a second.
-    static constexpr std::uint64_t contested_grants = 10;
-    static dynamodb::dynamodb_settings settings_at(const std::string& address,
-                                                   store_settings common) {
-        auto to = dynamodb::on_port(static_cast<std::uint16_t>(std::stoi(address)));
-        to.common = std::move(common);
-        // The local server takes its time, above all beside other tests.
-        to.common.timeout = std::chrono::seconds{20};
-        return to;
-    }
 };
 
 }  // namespace pawl::conformance

@@ -18,18 +18,10 @@ using conformance::level_of;
 using ::testing::HasSubstr;
 using testing_servers::dynamodb_server;
 
-struct dynamodb_engine {
-    using server = testing_servers::dynamodb_server;
+struct dynamodb_engine
+    : conformance::cas_engine<testing_servers::dynamodb_server, dynamodb::on_port,
+                              make_dynamodb_store, make_dynamodb_medium> {
     static constexpr bool answers_can_be_held = true;
-    static dynamodb_settings on_port(std::uint16_t port, millis timeout) {
-        return dynamodb::on_port(port, timeout);
-    }
-    static auto make_store(net::loop& where, const dynamodb_settings& to) {
-        return make_dynamodb_store(where, to);
-    }
-    static auto make_medium(net::loop& where, const dynamodb_settings& to) {
-        return make_dynamodb_medium(where, to);
-    }
 };
 using Dynamodb = conformance::CasMedium<dynamodb_engine>;
 

@@ -150,7 +150,7 @@ async<std::vector<cas::seen>> read_records(std::shared_ptr<table> on, place_of_i
     std::vector<std::string> wanted;
     for (auto& key : keys_of(place, names)) {
         wanted.push_back(identity_of(key));
-        // A request that names an item twice is refused.
+        // A request that names an item twice is rejected.
         if (std::find(wanted.begin(), wanted.end() - 1, wanted.back()) == wanted.end() - 1)
             left.push_back(std::move(key));
     }
@@ -167,12 +167,9 @@ async<std::vector<cas::seen>> read_records(std::shared_ptr<table> on, place_of_i
                               on->place() + ": this is no DynamoDB: an answer without its items"};
         for (const auto& item : *items) {
             const auto found = read_item(item);
-            if (!found)
-                co_return failure{errc::rejected,
-                                  on->place() + ": an item of the namespace is no record of pawl"};
             const auto which = identity_of(item);
             for (std::size_t i = 0; i < wanted.size(); ++i)
-                if (wanted[i] == which) all[i] = found->stands;
+                if (wanted[i] == which) all[i] = found ? found->stands : cas::foreign_record();
         }
         left = unprocessed_of(got->body, place.table);
         if (left.empty()) break;

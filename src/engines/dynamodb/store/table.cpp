@@ -91,15 +91,15 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
     reply made;
     if (got->date) made.clock = cas::stamp{*got->date, got->asked, got->answered};
     if (got->status != 200) {
-        const auto refused = read_refusal(got->status, got->body);
-        if (refused.type == no_table) {
+        const auto rejected = read_rejection(got->status, got->body);
+        if (rejected.type == no_table) {
             doubtful_ = true;
-            made.no_table = aws::explain_refusal(place_, service_name, refused, what);
+            made.no_table = aws::explain_rejection(place_, service_name, rejected, what);
             co_return made;
         }
-        made.failed_condition = refused.type == "ConditionalCheckFailedException";
+        made.failed_condition = rejected.type == "ConditionalCheckFailedException";
         if (!made.failed_condition)
-            co_return aws::explain_refusal(place_, service_name, refused, what);
+            co_return aws::explain_rejection(place_, service_name, rejected, what);
     }
     boost::system::error_code error;
     auto parsed = json::parse(got->body, error);
@@ -170,7 +170,7 @@ async<void> table::make_sure(instant until) {
     co_return result<void>{};
 }
 
-failure table::refuse(const table_facts& facts) const {
+failure table::reject(const table_facts& facts) const {
     if (facts.replicated)
         return {errc::unsupported,
                 place_ +
@@ -189,7 +189,7 @@ async<std::string> table::prepare(instant until) {
         if (found.has_error()) co_return found.error();
         if (!found->no_table) {
             const auto& facts = found->facts;
-            if (facts.replicated || !facts.has_our_keys) co_return refuse(facts);
+            if (facts.replicated || !facts.has_our_keys) co_return reject(facts);
             if (facts.status == "ACTIVE" || facts.status == "UPDATING") {
                 identity_ = facts.identity;
                 doubtful_ = false;

@@ -3,8 +3,8 @@
 
 #include "engines/aws/client/service.hpp"
 #include "engines/cas/store/medium.hpp"
+#include "engines/dynamodb/store/error_mapping.hpp"
 #include "engines/dynamodb/store/items.hpp"
-#include "engines/dynamodb/store/refusals.hpp"
 #include "net/loop.hpp"
 
 #include <boost/json/object.hpp>
@@ -65,7 +65,7 @@ private:
     async<table_status> look(instant until);
     async<void> make_sure(instant until);
     async<void> create(instant until);
-    failure refuse(const table_facts& facts) const;
+    failure reject(const table_facts& facts) const;
 
     // Constant after construction
     net::loop& where_;

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
+#include "net/fork_check.hpp"
 #include "net/provider.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -33,8 +34,10 @@ namespace {
 constexpr millis clock_age_max = std::chrono::minutes{1};
 // The largest answer: a full page of records with their locks and what is done.
 constexpr int answer_max = 16 * 1024 * 1024;
-// etcd refuses clients that ping more often than every 5 s.
+// etcd rejects clients that ping more often than every 5 s.
 constexpr int ping_every_ms = 10'000;
+// How long after its deadline gRPC may tell of it.
+constexpr millis late_answer_max{1'000};
 
 // gRPC writes to standard error what a caller is told in one line of ours. Whoever wants its words
 // sets GRPC_VERBOSITY.
@@ -64,6 +67,18 @@ void keep_grpc_threads() {
         stub.UnaryCall(&first->context, "/pawl/none", {}, &first->request, &first->response,
                        [first](const grpc::Status&) {});
     });
+}
+
+// Before gRPC is used. In the child of a fork() it takes its parent's threads for its own, and no
+// call would end there, nor its deadline.
+std::optional<failure> begin_grpc() {
+    static const net::fork_check first_use;
+    if (first_use.is_elsewhere())
+        return failure{errc::unsupported,
+                       "gRPC was in use when this process was forked, and its threads do not pass "
+                       "to a child: open an etcd store after fork() only"};
+    keep_grpc_threads();
+    return std::nullopt;
 }
 
 result<std::string> read_file(const std::string& path, const std::string& what) {
@@ -128,7 +143,7 @@ result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
                                                     const std::string& address,
                                                     const etcd_settings& settings) {
     silence_grpc();
-    keep_grpc_threads();
+    if (auto bad = begin_grpc()) return std::move(*bad);
     const auto credentials = make_credentials(settings.tls);
     if (credentials.has_error()) return credentials.error();
     grpc::ChannelArguments options;
@@ -238,10 +253,11 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
         });
     };
     stub.UnaryCall(&what->context, path, {}, &what->request, &what->response, std::move(answered));
-    auto waiting = mine.ended().wait();
-    if (!co_await std::move(waiting))
-        co_return grpc::Status{grpc::StatusCode::CANCELLED, "cancelled by the caller"};
-    co_return what->status;
+    auto waiting = mine.ended().wait_until(deadline + late_answer_max);
+    if (co_await std::move(waiting)) co_return what->status;
+    if (lease_clock::now() >= deadline + late_answer_max)
+        co_return grpc::Status{grpc::StatusCode::DEADLINE_EXCEEDED, "gRPC did not answer"};
+    co_return grpc::Status{grpc::StatusCode::CANCELLED, "cancelled by the caller"};
 }
 
 async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer request,
@@ -261,13 +277,13 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
     const auto status = co_await call(one, path, limits.deadline);
     if (status.ok()) co_return std::move(one->response);
     const auto waited = base::format_duration(settings_->common.timeout);
-    auto refused = explain_refusal(nodes_[asked].place, status, what, waited);
-    cure = refused.what;
+    auto rejected = explain_rejection(nodes_[asked].place, status, what, waited);
+    cure = rejected.what;
     const bool gave_up = status.error_message() == "cancelled by the caller";
     if (!gave_up && (cure == remedy::other_node || cure == remedy::ask_again) && asked == current_)
         leave_node();
     if (cure == remedy::log_in) token_.clear();
-    co_return std::move(refused.why);
+    co_return std::move(rejected.why);
 }
 
 async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer request, effect what,
@@ -308,7 +324,7 @@ async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadli
     const auto status = co_await call(one, method::status, deadline);
     if (!status.ok()) {
         const auto waited = base::format_duration(settings_->common.timeout);
-        co_return explain_refusal(asked.place, status, effect::none, waited).why;
+        co_return explain_rejection(asked.place, status, effect::none, waited).why;
     }
     wire::StatusResponse answer;
     if (!unpack(one->response, answer))
@@ -318,12 +334,12 @@ async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadli
 
 failure client::note_stream_end(const grpc::Status& status, effect what) {
     const auto waited = base::format_duration(settings_->common.timeout);
-    auto refused = explain_refusal(nodes_[current_].place, status, what, waited);
-    if (refused.what == remedy::log_in) {
+    auto rejected = explain_rejection(nodes_[current_].place, status, what, waited);
+    if (rejected.what == remedy::log_in) {
         token_.clear();
         connected_ = false;
     }
-    return std::move(refused.why);
+    return std::move(rejected.why);
 }
 
 // ---- Connecting
@@ -467,7 +483,7 @@ async<node_facts> client::reach(std::size_t index, instant deadline) {
 
 // Asked for anew after each failure: the application may have made another.
 async<node_facts> client::borrow(std::size_t index, instant deadline) {
-    keep_grpc_threads();
+    if (auto bad = begin_grpc()) co_return std::move(*bad);
     auto asking = channel_provider::ask(settings_->lent_by, deadline, nodes_[index].place);
     auto given = co_await std::move(asking);
     if (given.has_error()) co_return given.error();
@@ -481,7 +497,7 @@ async<void> client::look(std::size_t index, instant deadline) {
     const auto status = co_await std::move(asking);
     if (status.has_error() && status.error().code != errc::denied) co_return status.error();
     if (status.has_error()) co_return result<void>{};
-    if (auto old = refuse_old(nodes_[index].place, status->version())) co_return std::move(*old);
+    if (auto old = reject_old(nodes_[index].place, status->version())) co_return std::move(*old);
     facts_->version = status->version();
     co_return result<void>{};
 }
@@ -501,10 +517,10 @@ async<void> client::log_in(instant deadline) {
     token_.clear();
     if (!status.ok()) {
         const auto waited = base::format_duration(settings_->common.timeout);
-        auto refused = explain_refusal(nodes_[asked].place, status, effect::none, waited);
+        auto rejected = explain_rejection(nodes_[asked].place, status, effect::none, waited);
         // A cluster that asks for no login needs none.
-        if (is_auth_disabled(refused.why)) co_return result<void>{};
-        co_return std::move(refused.why);
+        if (is_auth_disabled(rejected.why)) co_return result<void>{};
+        co_return std::move(rejected.why);
     }
     wire::AuthenticateResponse answer;
     if (!unpack(one->response, answer))

@@ -5,9 +5,9 @@
 // switch between threads at all.
 #pragma once
 
+#include "engines/etcd/client/error_mapping.hpp"
 #include "engines/etcd/client/etcd_settings.hpp"
 #include "engines/etcd/client/probe.hpp"
-#include "engines/etcd/client/refusals.hpp"
 #include "engines/etcd/client/wire.pb.h"
 #include "net/attachment.hpp"
 #include "net/backoff.hpp"

@@ -137,7 +137,7 @@ async<std::string> ask_version(std::shared_ptr<net::byte_stream> stream, base::e
                        error == boost::asio::ssl::error::stream_truncated ||
                        error == boost::asio::error::connection_reset;
     if (!answer.empty()) co_return answer;
-    if (auto refused = stream->explain_alert(error)) co_return std::move(*refused);
+    if (auto rejected = stream->explain_alert(error)) co_return std::move(*rejected);
     co_return failure{errc::unreachable,
                       ended ? "closed the connection before it answered" : error.message()};
 }
@@ -171,7 +171,7 @@ clock_reading read_own_clock() {
 // ---- The answer
 
 // 3.4 is the first whose watches may be named by their client, and the oldest that is tested.
-std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
+std::optional<failure> reject_old(const std::string& place, std::string_view version) {
     const auto dot = version.find('.');
     const auto major = number_in(version);
     const auto minor = dot == std::string_view::npos ? -1 : number_in(version.substr(dot + 1));
@@ -223,7 +223,7 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
                               "/version" +
                               (wants_tls ? " (a TLS port wants etcds://)" : "")};
     }
-    if (auto old = refuse_old(place, answer->version)) co_return std::move(*old);
+    if (auto old = reject_old(place, answer->version)) co_return std::move(*old);
     node_facts facts{
         answer->version, *connected, clock_reading{answer->date, sent, lease_clock::now()}, {}};
     if (stream->is_secure()) facts.tls = stream->examine_tls();

@@ -60,7 +60,7 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
 clock_reading read_own_clock();
 
 // Details begin with the place. Nothing: it is new enough.
-std::optional<failure> refuse_old(const std::string& place, std::string_view version);
+std::optional<failure> reject_old(const std::string& place, std::string_view version);
 
 // What GET /version answered, as far as it matters. Exposed for its test.
 struct version_answer {

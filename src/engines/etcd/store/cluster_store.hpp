@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "engines/etcd/client/client.hpp"
-#include "engines/etcd/client/refusals.hpp"
+#include "engines/etcd/client/error_mapping.hpp"
 #include "engines/etcd/store/epochs.hpp"
 #include "engines/etcd/store/etcd_store.hpp"
 #include "engines/etcd/store/lease_pool.hpp"
@@ -125,7 +125,7 @@ private:
 
     async<again_or<acquire_result<grant>>> try_acquire(attempt& now);
     async<again_or<acquire_result<grant>>> wait_out_quarantine(const attempt& now);
-    async<again_or<acquire_result<grant>>> refuse_by_time(const attempt& now);
+    async<again_or<acquire_result<grant>>> reject_by_time(const attempt& now);
     micros trusted_from(const marker_text& marker) const;
     fence_token mint(const attempt& now) const;
     async<again_or<acquire_result<grant>>> explain(attempt& now, const wire::TxnResponse& got);

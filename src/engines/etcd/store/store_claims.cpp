@@ -24,8 +24,8 @@ struct etcd_store::attempt {
 
 async<acquire_result<grant>> etcd_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
-    if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     attempt now{std::move(wanted)};
     now.deadline = client_->deadline();
     auto asking = in_rounds<acquire_result<grant>>(now.deadline, [&] { return try_acquire(now); });
@@ -39,8 +39,8 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::try_acquire(attem
     if (settings_->common.quarantine && micros{now.in.marker.proved} < trusted_from(now.in.marker))
         co_return co_await wait_out_quarantine(now);
     if (now.wanted.occurrence) {
-        auto refused = co_await refuse_by_time(now);
-        if (refused.has_error() || refused->has_value()) co_return refused;
+        auto rejected = co_await reject_by_time(now);
+        if (rejected.has_error() || rejected->has_value()) co_return rejected;
     }
     const auto lease = co_await leases_->take(now.wanted.ttl, now.begun, now.limits());
     if (lease.has_error()) co_return lease.error();
@@ -90,7 +90,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::wait_out_quaranti
 }
 
 // Rules 6 and 7, as far as an occurrence depends on the time of day.
-async<etcd_store::again_or<acquire_result<grant>>> etcd_store::refuse_by_time(const attempt& now) {
+async<etcd_store::again_or<acquire_result<grant>>> etcd_store::reject_by_time(const attempt& now) {
     const auto& common = settings_->common;
     const auto clock = co_await client_->clock(now.limits());
     if (clock.has_error()) co_return clock.error();

@@ -191,7 +191,7 @@ async<bool> etcd_store::do_withdraw(withdrawal given_up) {
         withdrawn_lease_ = *lease;
         withdrawn_until_ = lease_clock::now() + withdrawn_stretch;
     }
-    // From here on it is refused, however late it arrives.
+    // From here on it is rejected, however late it arrives.
     transaction kill;
     kill.put(names_.withdrawn + encode_id(given_up.id), given_up.key, withdrawn_lease_.id);
     const auto killed = co_await run(kill, effect::possible, deadline);

@@ -64,8 +64,8 @@ struct etcd_store::due {
 async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     std::vector<renewal> answers;
     if (leases.empty()) co_return answers;
     const auto deadline = client_->deadline();

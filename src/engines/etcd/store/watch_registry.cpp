@@ -81,12 +81,12 @@ void watch_registry::take(const wire::WatchResponse& answer) {
     if (answer.created()) one.placed_at_ = std::max<std::int64_t>(answer.header().revision(), 1);
     if (answer.canceled()) {
         one.over_ = true;
-        // A compacted revision is looked at anew; a watch that never began was refused.
+        // A compacted revision is looked at anew; a watch that never began was rejected.
         if (answer.compact_revision() == 0 && answer.created()) {
             const auto reason = answer.cancel_reason().empty() ? "permission denied to watch"
                                                                : answer.cancel_reason();
-            const grpc::Status refused{grpc::StatusCode::PERMISSION_DENIED, reason};
-            one.why_ = explain_refusal(through_->present_place(), refused, effect::none, "").why;
+            const grpc::Status rejected{grpc::StatusCode::PERMISSION_DENIED, reason};
+            one.why_ = explain_rejection(through_->present_place(), rejected, effect::none, "").why;
         }
     }
     const auto& events = answer.events();

@@ -9,7 +9,7 @@
 namespace pawl::kubernetes {
 namespace {
 
-constexpr std::size_t refusal_bytes_max = std::size_t{16} * 1024;
+constexpr std::size_t rejection_bytes_max = std::size_t{16} * 1024;
 
 std::string place_of(const cluster_access& access) {
     const bool is_v6 = access.host.find(':') != std::string::npos;
@@ -81,9 +81,9 @@ std::string api::lease(std::string_view name) const {
     return leases() + "/" + base::percent_encode(name);
 }
 
-failure api::refusal(verb what, const net::https_response& told) const {
-    return explain_refusal({place_, access_.name_space, what}, told.status, told.body,
-                           told.field("retry-after"));
+failure api::rejection(verb what, const net::https_response& told) const {
+    return explain_rejection({place_, access_.name_space, what}, told.status, told.body,
+                             told.field("retry-after"));
 }
 
 result<net::https_request> api::dress(const api_request& wanted) {
@@ -112,7 +112,7 @@ async<net::https_response> api::ask(api_request wanted, instant until) {
         }
         // It was not carried out, so it may be asked again.
         if (told->status == 401 && tries == 0 && token_.is_replaced(where_.now())) continue;
-        if (told->status == 401 || told->status == 429) co_return refusal(wanted.what, *told);
+        if (told->status == 401 || told->status == 429) co_return rejection(wanted.what, *told);
         co_return std::move(told);
     }
 }
@@ -133,13 +133,13 @@ async<std::shared_ptr<net::https_pool::lines>> api::watch(std::string target, in
         if (lines->status() == 401 && tries == 0 && token_.is_replaced(where_.now())) continue;
         net::https_response told;
         told.status = lines->status();
-        while (told.body.size() < refusal_bytes_max) {
+        while (told.body.size() < rejection_bytes_max) {
             auto reading = lines->next(until);
             const auto line = co_await std::move(reading);
             if (line.has_error() || !*line) break;
             told.body += **line;
         }
-        co_return refusal(verb::watch, told);
+        co_return rejection(verb::watch, told);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include "engines/kubernetes/client/bearer.hpp"
 #include "engines/kubernetes/client/cluster_access.hpp"
-#include "engines/kubernetes/client/refusals.hpp"
+#include "engines/kubernetes/client/error_mapping.hpp"
 #include "net/https/https_pool.hpp"
 #include "net/loop.hpp"
 
@@ -42,7 +42,7 @@ public:
     std::string leases() const;
     std::string lease(std::string_view name) const;
     // What went wrong with such a request, of a status that is no success.
-    failure refusal(verb what, const net::https_response& told) const;
+    failure rejection(verb what, const net::https_response& told) const;
 
     // Any status is an answer but 401 and 429: the first after the token's file was read again.
     async<net::https_response> ask(api_request wanted, instant until);

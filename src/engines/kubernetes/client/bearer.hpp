@@ -18,7 +18,7 @@ public:
 
     // What to send now; empty: nothing. `denied` where the file was never readable.
     result<std::string> current(instant now);
-    // The server has refused it: true if the file holds another by now.
+    // The server has rejected it: true if the file holds another by now.
     bool is_replaced(instant now);
 
 private:

@@ -48,7 +48,7 @@ result<cluster_access> find_cluster(const cluster_choice& wanted, const cluster_
 result<cluster_access> service_account(const cluster_environment& here);
 
 // `file` is where the text stands: for messages, and for paths that are relative to it. A program
-// that makes credentials (exec, auth-provider) is not run, but refused, and so is a server whose
+// that makes credentials (exec, auth-provider) is not run, but rejected, and so is a server whose
 // certificate is not to be verified.
 result<cluster_access> parse_kubeconfig(const std::string& text, const std::string& file,
                                         const std::string& context);

@@ -148,7 +148,7 @@ void take_user(cluster_access& to, const kubeconfig& from, const YAML::Node& use
 
 result<cluster_access> parse_kubeconfig(const std::string& text, const std::string& file,
                                         const std::string& context) {
-    const auto refusal = [&](const std::string& what) {
+    const auto rejection = [&](const std::string& what) {
         return failure{errc::rejected, "the kubeconfig '" + file + "' cannot be used: " + what};
     };
     try {
@@ -164,10 +164,10 @@ result<cluster_access> parse_kubeconfig(const std::string& text, const std::stri
         if (!user.empty()) take_user(to, from, from.entry("users", "user", user), user);
         return to;
     } catch (const config_fault& fault) {
-        return refusal(fault.what());
+        return rejection(fault.what());
     } catch (const YAML::Exception& fault) {
-        return refusal("it is no YAML: " + fault.msg + ", in line " +
-                       std::to_string(fault.mark.line + 1));
+        return rejection("it is no YAML: " + fault.msg + ", in line " +
+                         std::to_string(fault.mark.line + 1));
     }
 }
 

@@ -34,7 +34,7 @@ cluster_access accepted(const std::string& text, const std::string& context = {}
     return *std::move(read);
 }
 
-std::string refused(const std::string& text, const std::string& context = {}) {
+std::string rejected(const std::string& text, const std::string& context = {}) {
     const auto read = parse_kubeconfig(text, "/etc/kube/config", context);
     if (read.has_value()) {
         ADD_FAILURE() << "accepted";
@@ -59,7 +59,7 @@ TEST(Kubeconfig, AnotherContextCanBeChosen) {
     const auto access = accepted(config_with(plain_cluster, plain_user), "anonymous");
     EXPECT_EQ(access.token, "");
     EXPECT_EQ(access.name_space, "");
-    EXPECT_THAT(refused(config_with(plain_cluster, plain_user), "prod"),
+    EXPECT_THAT(rejected(config_with(plain_cluster, plain_user), "prod"),
                 HasSubstr("there is no context 'prod'"));
 }
 
@@ -96,7 +96,7 @@ TEST(Kubeconfig, TheServerIsAUrl) {
     }
     for (const std::string bad :
          {"k.example", "https://", "https://k:0", "https://k:x", "https://me@k"})
-        EXPECT_THAT(refused(config_with("    server: " + bad + "\n", plain_user)),
+        EXPECT_THAT(rejected(config_with("    server: " + bad + "\n", plain_user)),
                     HasSubstr("invalid server '" + bad + "'; expected https://host[:port]"));
 }
 
@@ -124,35 +124,35 @@ TEST(Kubeconfig, InlineDataIsPemInBase64AndWinsOverTheFile) {
     EXPECT_EQ(access.tls.ca, pem);
     EXPECT_EQ(access.tls.certificate, pem);
     EXPECT_EQ(access.tls.key, pem);
-    EXPECT_THAT(refused(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
-                                    plain_user)),
+    EXPECT_THAT(rejected(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
+                                     plain_user)),
                 HasSubstr("'certificate-authority-data' is no PEM text in base64"));
 }
 
 // Goal: what pawl does not do is said in one line that says what would do, without the secret.
 TEST(Kubeconfig, WhatIsNotSupportedIsSaid) {
-    EXPECT_THAT(refused(config_with(plain_cluster, "    exec:\n      command: aws\n")),
+    EXPECT_THAT(rejected(config_with(plain_cluster, "    exec:\n      command: aws\n")),
                 HasSubstr("user 'me' gets its credentials from a program (exec)"));
-    EXPECT_THAT(refused(config_with(plain_cluster, "    auth-provider: {name: gcp}\n")),
+    EXPECT_THAT(rejected(config_with(plain_cluster, "    auth-provider: {name: gcp}\n")),
                 HasSubstr("(auth-provider)"));
     const auto basic =
-        refused(config_with(plain_cluster, "    username: a\n    password: s3cret\n"));
+        rejected(config_with(plain_cluster, "    username: a\n    password: s3cret\n"));
     EXPECT_THAT(basic, HasSubstr("has a password"));
     EXPECT_EQ(basic.find("s3cret"), std::string::npos);
-    EXPECT_THAT(refused(config_with(plain_cluster, "    as: root\n")), HasSubstr("impersonates"));
+    EXPECT_THAT(rejected(config_with(plain_cluster, "    as: root\n")), HasSubstr("impersonates"));
     EXPECT_THAT(
-        refused(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n", plain_user)),
+        rejected(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n", plain_user)),
         HasSubstr("'insecure-skip-tls-verify' is not supported"));
-    EXPECT_THAT(refused(config_with(plain_cluster, "    client-certificate: a\n")),
+    EXPECT_THAT(rejected(config_with(plain_cluster, "    client-certificate: a\n")),
                 HasSubstr("needs client-certificate and client-key together"));
 }
 
 TEST(Kubeconfig, WhatIsNoKubeconfigIsSaidWithItsLine) {
-    EXPECT_THAT(refused("a: [b\nc: d"), HasSubstr("it is no YAML: "));
-    EXPECT_THAT(refused("just words"), HasSubstr("it holds no mapping"));
-    EXPECT_THAT(refused("kind: Config"), HasSubstr("it has no current-context"));
-    EXPECT_THAT(refused("current-context: c"), HasSubstr("there is no context 'c'"));
-    EXPECT_THAT(refused(config_with("    server: [a]\n", plain_user)),
+    EXPECT_THAT(rejected("a: [b\nc: d"), HasSubstr("it is no YAML: "));
+    EXPECT_THAT(rejected("just words"), HasSubstr("it holds no mapping"));
+    EXPECT_THAT(rejected("kind: Config"), HasSubstr("it has no current-context"));
+    EXPECT_THAT(rejected("current-context: c"), HasSubstr("there is no context 'c'"));
+    EXPECT_THAT(rejected(config_with("    server: [a]\n", plain_user)),
                 HasSubstr("'server' is no text, in line "));
 }
 

@@ -45,7 +45,7 @@ async<void> change_stream::open() {
     auto listing = server_->ask(api_request{verb::list, chosen + "&limit=1"}, until);
     const auto told = co_await std::move(listing);
     if (told.has_error()) co_return told.error();
-    if (told->status != 200) co_return server_->refusal(verb::list, *told);
+    if (told->status != 200) co_return server_->rejection(verb::list, *told);
     const auto list = parse_list(told->body);
     if (!list)
         co_return failure{errc::protocol, server_->place() + ": the answer is no list of leases"};

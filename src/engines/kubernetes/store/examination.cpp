@@ -52,7 +52,7 @@ async<std::string> lease_medium::missing_permissions(instant until) {
         auto asking = server_->ask(std::move(wanted), until);
         const auto told = co_await std::move(asking);
         if (told.has_error()) co_return told.error();
-        if (told->status != 201) co_return server_->refusal(verb::review, *told);
+        if (told->status != 201) co_return server_->rejection(verb::review, *told);
         if (is_allowed(told->body)) continue;
         base::add_to_list(missing, name_of(what));
     }

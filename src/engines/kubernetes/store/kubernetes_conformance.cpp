@@ -1,13 +1,18 @@
 #include "engines/kubernetes/store/kubernetes_store.hpp"
 
+#include "engines/kubernetes/store/object_names.hpp"
 #include "test_support/conformance/engines/engine_on.hpp"
 #include "test_support/conformance/store_laws.hpp"
 #include "test_support/servers/kube_server.hpp"
 
+#include <boost/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace pawl::conformance {
 namespace {
@@ -32,6 +37,20 @@ public:
         to.skew = millis{0};
         to.common.timeout = std::max<millis>(to.common.timeout, std::chrono::seconds{10});
         return to;
+    }
+    // Another program overwrites the text in the annotation.
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        const auto path = "/apis/coordination.k8s.io/v1/namespaces/jobs/leases/" +
+                          kubernetes::object_name(name_space, {cas::record_kind::lease, key});
+        const auto write = [this, path](const boost::json::value& text) {
+            const boost::json::value wanted{
+                {"metadata", {{"annotations", {{"pawl.dev/record", text}}}}}};
+            server_.ask("PATCH", path, boost::json::serialize(wanted));
+        };
+        const auto text = boost::json::parse(server_.ask("GET", path))
+                              .at_pointer("/metadata/annotations/pawl.dev~1record");
+        write("by hand");
+        return {nullptr, [write, text](void*) { write(text); }};
     }
 };
 using kubernetes_engine = engine_on<kubernetes_running, kubernetes::make_kubernetes_store>;

@@ -99,7 +99,7 @@ async<cas::seen> lease_medium::read(cas::record_name name, instant until) {
         nothing.clock = clock;
         co_return nothing;
     }
-    if (told->status != 200) co_return server_->refusal(verb::get, *told);
+    if (told->status != 200) co_return server_->rejection(verb::get, *told);
     const auto object = parse_object(told->body);
     if (!object) co_return fault(errc::protocol, "the answer is no Lease");
     co_return understand(name, *object, clock);
@@ -123,7 +123,7 @@ result<cas::write_answer> lease_medium::settle(verb what, const net::https_respo
         lost.now.emplace().clock = clock;
         return cas::write_answer{lost};
     }
-    return server_->refusal(what, told);
+    return server_->rejection(what, told);
 }
 
 async<cas::write_answer> lease_medium::write(cas::change change, instant until) {
@@ -177,7 +177,7 @@ async<std::vector<lease_object>> lease_medium::all(cas::record_kind kind, instan
             more.clear();
             continue;
         }
-        if (told->status != 200) co_return server_->refusal(verb::list, *told);
+        if (told->status != 200) co_return server_->rejection(verb::list, *told);
         auto page = parse_list(told->body);
         if (!page) co_return fault(errc::protocol, "the answer is no list of leases");
         std::move(page->objects.begin(), page->objects.end(), std::back_inserter(found));
@@ -226,7 +226,7 @@ async<void> lease_medium::watch(cas::record_name name, cas::version known) {
     // A cancellation that came with the answer ends no wait that begins after it.
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
-    auto ringing = waiting.rung();
+    auto ringing = waiting.notified();
     co_return co_await std::move(ringing);
 }
 

@@ -11,6 +11,7 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -22,6 +23,8 @@ namespace json = boost::json;
 constexpr std::string_view key_annotation = "pawl.dev/key";
 constexpr std::string_view text_annotation = "pawl.dev/record";
 constexpr std::string_view mark_annotation = "pawl.dev/spec";
+// Beside a spec that is another program's: no spec has it.
+constexpr std::string_view foreign_mark = "foreign";
 // Of a key that no process holds, and that is not free yet.
 constexpr std::string_view cooldown_holder = "pawl:cooldown";
 constexpr std::string_view nameless_holder = "pawl";
@@ -109,6 +112,12 @@ json::object json_of(const lease_spec& spec) {
             {"leaseTransitions", spec.transitions}};
 }
 
+// Whether it says no more than that another program holds the object, as the core was told.
+bool is_held_elsewhere(const cas::lease_record& record, const object_version* before) {
+    return before && before->is_taken_over && number(record.state.holder) != 0 &&
+           record.state.claim_id.empty();
+}
+
 // What a write says of a record, beside the metadata that tells it from others.
 json::object contents(std::string_view name_space, const cas::record_name& record,
                       const std::string& text, const object_version* before, micros now) {
@@ -117,7 +126,9 @@ json::object contents(std::string_view name_space, const cas::record_name& recor
     const auto lease = record.kind == cas::record_kind::lease
                            ? cas::parse_lease(text)
                            : result<cas::lease_record>{failure{errc::rejected, {}}};
-    if (lease) {
+    if (lease && is_held_elsewhere(*lease, before)) {
+        annotations[mark_annotation] = foreign_mark;
+    } else if (lease) {
         auto spec = spec_of(*lease, now);
         const bool passed_on = before && !spec.holder.empty() && spec.holder != before->holder;
         spec.transitions = (before ? before->transitions : 0) + (passed_on ? 1 : 0);
@@ -171,20 +182,26 @@ std::optional<object_event> parse_event(std::string_view text) {
 
 cas::version version_of(const lease_object& object) {
     return object.resource_version + " " + object.uid + " " +
-           std::to_string(object.spec.transitions) + " " + base::percent_encode(object.spec.holder);
+           std::to_string(object.spec.transitions) +
+           (is_taken_over(object) ? " foreign " : " own ") +
+           base::percent_encode(object.spec.holder);
 }
 
 std::optional<object_version> parse_version(const cas::version& text) {
-    const auto first = text.find(' ');
-    const auto second = first == std::string::npos ? first : text.find(' ', first + 1);
-    const auto third = second == std::string::npos ? second : text.find(' ', second + 1);
-    if (third == std::string::npos) return std::nullopt;
-    const auto transitions =
-        base::parse_number<std::int64_t>(text.substr(second + 1, third - second - 1));
-    const auto holder = base::percent_decode(text.substr(third + 1));
-    if (!transitions || !holder) return std::nullopt;
-    return object_version{text.substr(0, first), text.substr(first + 1, second - first - 1),
-                          *transitions, *holder};
+    std::array<std::string, 5> words;
+    std::string_view rest{text};
+    for (auto& word : words) {
+        const auto end = std::min(rest.find(' '), rest.size());
+        word = rest.substr(0, end);
+        const bool is_last = &word == &words.back();
+        if ((end == rest.size()) != is_last) return std::nullopt;
+        if (!is_last) rest.remove_prefix(end + 1);
+    }
+    const auto& [resource_version, uid, transitions, whose, holder] = words;
+    const auto count = base::parse_number<std::int64_t>(transitions);
+    const auto decoded = base::percent_decode(holder);
+    if (!count || !decoded) return std::nullopt;
+    return object_version{resource_version, uid, *count, *decoded, whose == "foreign"};
 }
 
 bool is_taken_over(const lease_object& object) {

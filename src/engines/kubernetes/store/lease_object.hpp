@@ -59,12 +59,13 @@ struct object_event {
 std::optional<object_event> parse_event(std::string_view json);
 
 // Names a state of an object, and holds what the next write needs to know of it: the server's
-// version of it, its uid, its transitions and its holder.
+// version of it, its uid, its transitions, its holder, and whether another program wrote these.
 struct object_version {
     std::string resource_version;
     std::string uid;
     std::int64_t transitions = 0;
     std::string holder;
+    bool is_taken_over = false;
 };
 cas::version version_of(const lease_object& object);
 std::optional<object_version> parse_version(const cas::version& text);
@@ -81,7 +82,8 @@ std::string text_for_core(const lease_object& object, const std::optional<cas::s
 // 2026-11-24T23:59:59.123456Z, the server's form of a MicroTime.
 std::string micro_time(micros since_epoch);
 
-// Bodies of requests. `now` is the store's clock, about.
+// Bodies of requests. `now` is the store's clock, about. What another program holds keeps its spec:
+// by that its electors count, and know themselves.
 std::string body_of_create(std::string_view name_space, const cas::record_name& record,
                            const std::string& name, const std::string& text, micros now);
 std::string body_of_patch(std::string_view name_space, const cas::record_name& record,

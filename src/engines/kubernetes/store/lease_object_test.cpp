@@ -134,7 +134,9 @@ TEST(LeaseObject, AWriteNamesTheStateThatItReplaces) {
     EXPECT_EQ(erased.at_pointer("/preconditions/resourceVersion"), "100");
     EXPECT_EQ(erased.at_pointer("/preconditions/uid"), "u-1");
     EXPECT_FALSE(parse_version("100").has_value());
-    EXPECT_FALSE(parse_version("100 u x h").has_value());
+    for (const auto* other : {"100 u x own h", "100 u 1 own", "100 u 1 own h h"})
+        EXPECT_FALSE(parse_version(other).has_value()) << other;
+    EXPECT_EQ(parse_version("100 u 1 own ")->holder, "");
 }
 
 // Goal: the fence and the marker are no leases to others.
@@ -177,6 +179,43 @@ TEST(LeaseObject, AForeignHolderOfTheSameNameIsForeign) {
     object.spec.renewed = "2026-11-20T14:18:09.000000Z";
     EXPECT_TRUE(is_taken_over(object));
     EXPECT_NE(told(object).state.claim_id, "id");
+}
+
+// Goal: a withdrawal, which changes no more than the version, makes no elector wait longer, nor
+// tells a holder that it was deposed. Method: of what an elector took over, and of what it made,
+// the core writes what it was told; then it grants the key all the same.
+TEST(LeaseObject, AForeignHoldersSpecIsLeftAlone) {
+    auto made = taken({}, std::string(300, 'e'), 15, "2026-11-20T14:18:00.000000Z");
+    made.uid = "u";
+    for (const auto& object :
+         {taken(created(held_record()), std::string(300, 'e'), 15, "2026-11-20T14:18:00.000000Z"),
+          made}) {
+        const auto version = parse_version(version_of(object));
+        ASSERT_TRUE(version.has_value());
+        auto record = told(object);
+        record.nonce = "n2";
+        const auto body =
+            json::parse(body_of_patch("pawl", key, cas::encode(record), *version, now + 5s))
+                .as_object();
+        EXPECT_EQ(body.if_contains("spec"), nullptr);
+        // As the server merges it.
+        const auto& annotations = body.at("metadata").at("annotations");
+        auto after = object;
+        after.text = std::string{annotations.at("pawl.dev/record").as_string()};
+        after.wrote = std::string{annotations.at("pawl.dev/spec").as_string()};
+        EXPECT_TRUE(is_taken_over(after));
+        EXPECT_EQ(told(after).state.owner, std::string(256, 'e'));
+        EXPECT_EQ(told(after).state.last_done, record.state.last_done);
+        EXPECT_TRUE(parse_version(version_of(after))->is_taken_over);
+
+        record.state.claim_id = "id";
+        record.state.owner = "node-a:7";
+        const auto granted =
+            stored(body_of_patch("pawl", key, cas::encode(record), *version, now + 5s));
+        EXPECT_EQ(granted.spec.holder, "node-a:7");
+        EXPECT_FALSE(is_taken_over(granted));
+        EXPECT_FALSE(parse_version(version_of(granted))->is_taken_over);
+    }
 }
 
 TEST(LeaseObject, WhatAForeignHolderReleasedIsFreeAndKeepsOurTokens) {

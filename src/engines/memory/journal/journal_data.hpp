@@ -31,7 +31,9 @@ struct journal_data {
     // The callers of these hold the mutex.
     std::optional<journals::run_row> row_of(const std::string& id) const;
     void write(const journals::begin_decision& decided);
+    // Of each job its oldest, then of each its second; the oldest first.
     std::vector<run_trigger> first_triggers(std::size_t limit) const;
+    std::vector<run_record> first_orphans(std::size_t limit) const;  // without checkpoints
 
     const clock now;
     std::mutex mutex;

@@ -3,12 +3,12 @@
 #include "engines/memory/journal/journal_data.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/job_rules.hpp"
+#include "engines/rules/journal/node_list.hpp"
 #include "engines/rules/journal/texts.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 namespace pawl::memory {
@@ -179,12 +179,16 @@ async<bool> memory_journal::request_cancel(std::string id, std::string by) {
 async<std::vector<run_record>> memory_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const std::lock_guard lock{data_->mutex};
     const auto at = data_->now();
-    co_return data_->runs.with_status(run_status::started, limit, [at, &skip](const kept_run& run) {
-        if (!journals::is_silent(run.row, at)) return false;
-        if (skip == 0) return true;
-        --skip;
-        return false;
-    });
+    const auto silent =
+        data_->runs.with_status(run_status::started, limit, [at, &skip](const kept_run& run) {
+            if (!journals::is_silent(run.row, at)) return false;
+            if (skip == 0) return true;
+            --skip;
+            return false;
+        });
+    std::vector<run_record> found;
+    for (const auto* run : silent) found.push_back(*run);
+    co_return found;
 }
 
 async<bool> memory_journal::judge(run_mark who, run_end how) {
@@ -209,10 +213,8 @@ async<control_state> memory_journal::read_control_state() {
     const auto cancelled = data_->runs.with_status(
         run_status::started, control_entries_max,
         [](const kept_run& run) { return run.row.record.cancel_requested; });
-    for (const auto& run : cancelled) all.cancels.push_back(run.id);
-    all.orphans = data_->runs.with_status(
-        run_status::abandoned, control_entries_max,
-        [](const kept_run& run) { return journals::is_orphan(run.row.record); });
+    for (const auto* run : cancelled) all.cancels.push_back(run->id);
+    all.orphans = data_->first_orphans(control_entries_max);
     co_return all;
 }
 
@@ -317,10 +319,7 @@ async<std::vector<node_entry>> memory_journal::list_nodes() {
         found.push_back(node);
         found.back().age = millis{std::max<std::int64_t>(at - node.last_seen, 0)};
     }
-    std::sort(found.begin(), found.end(), [](const node_entry& a, const node_entry& b) {
-        return std::tie(a.name, a.id) < std::tie(b.name, b.id);
-    });
-    if (found.size() > page_limit_max) found.resize(page_limit_max);
+    journals::shorten(found);
     co_return found;
 }
 

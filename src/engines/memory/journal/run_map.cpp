@@ -125,16 +125,16 @@ run_page run_map::list(const run_filter& which, place before, std::size_t limit)
     return page;
 }
 
-std::vector<run_record> run_map::with_status(
+std::vector<const run_record*> run_map::with_status(
     run_status status, std::size_t limit,
     const std::function<bool(const kept_run&)>& wanted) const {
-    std::vector<run_record> found;
+    std::vector<const run_record*> found;
     const auto these = statuses_.find(status);
     if (these == statuses_.end()) return found;
     for (const auto at : these->second) {
         if (found.size() == limit) break;
         const auto& run = runs_.at(at);
-        if (wanted(run)) found.push_back(run.row.record);
+        if (wanted(run)) found.push_back(&run.row.record);
     }
     return found;
 }

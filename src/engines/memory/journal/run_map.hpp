@@ -47,8 +47,9 @@ public:
 
     run_page list(const run_filter& which, place before, std::size_t limit) const;
     // All with this status, the oldest begun first, that `wanted` takes; at most `limit`.
-    std::vector<run_record> with_status(run_status status, std::size_t limit,
-                                        const std::function<bool(const kept_run&)>& wanted) const;
+    std::vector<const run_record*> with_status(
+        run_status status, std::size_t limit,
+        const std::function<bool(const kept_run&)>& wanted) const;
     std::size_t prune(const std::string& job, std::size_t keep, std::int64_t ended_before,
                       std::size_t limit);
 

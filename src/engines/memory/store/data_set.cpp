@@ -1,5 +1,6 @@
 #include "engines/memory/store/data_set.hpp"
 
+#include "net/fork_check.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
@@ -12,6 +13,13 @@ namespace {
 constexpr std::uint32_t grants_per_sweep = 64;
 constexpr std::uint32_t records_per_sweep = 128;
 
+// A thread of the parent's may hold a mutex at a fork(): its child begins with none of this.
+struct registry {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<data_set>> by_name;  // under the mutex
+};
+constinit net::one_per_process<registry> known_data;
+
 }  // namespace
 
 rules::store_time data_set::system_time() {
@@ -20,10 +28,9 @@ rules::store_time data_set::system_time() {
 }
 
 std::shared_ptr<data_set> data_set::of(const std::string& name_space) {
-    static std::mutex registry_mutex;
-    static std::map<std::string, std::shared_ptr<data_set>> registry;
-    const std::lock_guard lock{registry_mutex};
-    auto& found = registry[name_space];
+    auto& all = known_data.get();
+    const std::lock_guard lock{all.mutex};
+    auto& found = all.by_name[name_space];
     if (!found) found = std::make_shared<data_set>();
     return found;
 }

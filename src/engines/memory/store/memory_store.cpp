@@ -35,9 +35,9 @@ public:
 
     async<acquire_result<grant>> acquire(claim wanted) override {
         const auto self = shared_from_this();
-        if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
-            co_return std::move(*refused);
-        if (auto early = rules::refuse_in_quarantine(settings_.quarantine, data_->born(), wanted,
+        if (auto rejected = rules::reject_long_ttl(settings_.quarantine, wanted.ttl))
+            co_return std::move(*rejected);
+        if (auto early = rules::reject_in_quarantine(settings_.quarantine, data_->born(), wanted,
                                                      data_->now(), settings_.max_skew))
             co_return std::move(*early);
         co_return data_->acquire(wanted, settings_.max_skew, settings_.retention);
@@ -51,8 +51,8 @@ public:
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         const auto self = shared_from_this();
         for (const auto& lease : leases)
-            if (auto refused = rules::refuse_long_ttl(settings_.quarantine, lease.ttl))
-                co_return std::move(*refused);
+            if (auto rejected = rules::reject_long_ttl(settings_.quarantine, lease.ttl))
+                co_return std::move(*rejected);
         std::vector<renewal> answers;
         answers.reserve(leases.size());
         for (const auto& lease : leases) answers.push_back(data_->renew(lease));

@@ -147,11 +147,11 @@ std::optional<greeting> client::connections::greet(mongoc_client_t* on, server_e
         document command;
         command.small(by_new_name ? "hello" : "isMaster", 1);
         made.asked = lease_clock::now();
-        const auto refused = ask(on, command, made.said);
+        const auto rejected = ask(on, command, made.said);
         made.answered = lease_clock::now();
-        if (!refused) return made;
+        if (!rejected) return made;
         // MongoDB before 4.4.2, and what imitates it, knows it by its old name only.
-        why = *refused;
+        why = *rejected;
         if (!by_new_name || !is_unknown_command(why)) return std::nullopt;
         knows_hello_ = false;
     }
@@ -160,38 +160,38 @@ std::optional<greeting> client::connections::greet(mongoc_client_t* on, server_e
 result<answers> client::connections::run(const request& what) {
     server_error why;
     const auto from = pool(why);
-    if (!from) return explain_refusal(settings_.place, why, effect::none);
+    if (!from) return explain_rejection(settings_.place, why, effect::none);
     auto* on = mongoc_client_pool_pop(from.get());
     answers all;
-    std::optional<server_error> refused;
+    std::optional<server_error> rejected;
     for (const auto& command : what.commands) {
         document reply;
-        refused = ask(on, command, reply);
+        rejected = ask(on, command, reply);
         // A connection that was lost while it was idle costs a read nothing but time.
-        if (refused && is_cut(*refused) && what.does == effect::none)
-            refused = ask(on, command, reply);
-        if (refused) break;
+        if (rejected && is_cut(*rejected) && what.does == effect::none)
+            rejected = ask(on, command, reply);
+        if (rejected) break;
         all.replies.push_back(std::move(reply));
     }
-    if (!refused && what.greets) {
+    if (!rejected && what.greets) {
         all.hello = greet(on, why);
         // What was written is written, with or without a time. What was read is read again: a
         // store that has never told the time could not go by it.
-        if (!all.hello && what.does == effect::none) refused = why;
+        if (!all.hello && what.does == effect::none) rejected = why;
     }
     mongoc_client_pool_push(from.get(), on);
-    if (!refused) return all;
+    if (!rejected) return all;
     forget_unless_used(from);
-    return explain_refusal(settings_.place, *refused, what.does);
+    return explain_rejection(settings_.place, *rejected, what.does);
 }
 
 // What a thread of the pool and the coroutine that waits for it share.
 struct client::job {
     explicit job(request what) : what{std::move(what)} {}
 
-    enum class state { waits, runs, left };
+    enum class state { queued, running, abandoned };
     const request what;
-    std::atomic<state> is{state::waits};
+    std::atomic<state> phase{state::queued};
     net::event done;                         // on the loop only
     std::optional<result<answers>> outcome;  // on the loop only
 };
@@ -223,8 +223,9 @@ async<answers> client::run(request what, instant until) {
     auto work = [on = connections_, bell = bell_, seen = std::weak_ptr{mine}] {
         std::optional<request> todo;
         if (const auto asked = seen.lock()) {
-            auto waits = job::state::waits;
-            if (asked->is.compare_exchange_strong(waits, job::state::runs)) todo = asked->what;
+            auto queued = job::state::queued;
+            if (asked->phase.compare_exchange_strong(queued, job::state::running))
+                todo = asked->what;
         }
         if (!todo) return;
         bell->post([seen, got = std::make_shared<result<answers>>(on->run(*todo))] {
@@ -242,7 +243,7 @@ async<answers> client::run(request what, instant until) {
     auto waiting = mine->done.wait_until(until);
     co_await std::move(waiting);
     if (mine->outcome) co_return std::move(*mine->outcome);
-    const bool ran = mine->is.exchange(job::state::left) == job::state::runs;
+    const bool ran = mine->phase.exchange(job::state::abandoned) == job::state::running;
     const bool may_have_written = ran && mine->what.does == effect::writes;
     co_return failure{may_have_written ? errc::outcome_unknown : errc::unreachable,
                       place + ": no answer within " + base::format_duration(longest)};

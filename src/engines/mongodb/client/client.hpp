@@ -5,11 +5,11 @@
 #pragma once
 
 #include "engines/mongodb/client/documents.hpp"
-#include "engines/mongodb/client/refusals.hpp"
+#include "engines/mongodb/client/error_mapping.hpp"
 #include "net/attachment.hpp"
 #include "net/blocking_pool.hpp"
+#include "net/fork_check.hpp"
 #include "net/loop.hpp"
-#include "net/own_process.hpp"
 
 #include <pawl/spi/async.hpp>
 #include <pawl/types.hpp>
@@ -66,7 +66,7 @@ public:
     const std::string& place() const noexcept { return settings_.place; }
     const std::string& database() const noexcept { return settings_.database; }
 
-    // The server's refusal of a command is a failure; what a write did is in its reply.
+    // The server's rejection of a command is a failure; what a write did is in its reply.
     async<answers> run(request what, instant until);
 
     // Whether a command was ever answered.
@@ -81,7 +81,7 @@ private:
     const std::shared_ptr<connections> connections_;
     const std::shared_ptr<net::attachment> bell_;
     const std::shared_ptr<net::blocking_pool> threads_;
-    const net::own_process process_;
+    const net::fork_check process_;
 };
 
 }  // namespace pawl::mongodb

@@ -10,7 +10,8 @@ namespace {
 // A verb is several requests here, so the load is a small one.
 TEST(MongodbJournal, AServerThatDiesUnderRunsLosesNothingAndDoublesNothing) {
     testing_servers::mongodb_server server;
-    const auto settings = on_port(server.port());
+    // The local server takes its time, above all beside other tests.
+    const auto settings = on_port(server.port(), std::chrono::seconds{20});
     const auto open = [settings](net::loop& where) {
         return make_mongodb_journal(where, settings);
     };

@@ -1,6 +1,6 @@
-// A server that lets several writers win under one condition is refused, by what it does.
+// A server that lets several writers win under one condition is rejected, by what it does.
 #include "engines/mongodb/store/mongodb_fixture.hpp"
-#include "test_support/conformance/refusals.hpp"
+#include "test_support/conformance/rejections.hpp"
 
 namespace pawl::mongodb {
 namespace {

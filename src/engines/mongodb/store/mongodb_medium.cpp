@@ -25,10 +25,21 @@ constexpr std::size_t updates_max = 100;
 constexpr std::chrono::nanoseconds clock_ages_in = 5s;
 constexpr std::int64_t duplicate_key = 11000;
 
+// What a replica set answers a read with. A primary that was superseded and does not know it shows
+// by `majority` what was: a write that goes by that is confirmed by no majority. What is decided
+// without a write must not go by it.
+enum class read_concern { majority, linearizable };
+
+// A token that a fence has accepted before is accepted again without a write.
+read_concern level_of(cas::record_kind kind) {
+    return kind == cas::record_kind::fence ? read_concern::linearizable : read_concern::majority;
+}
+
 class medium final : public cas::medium {
 public:
     medium(net::loop& where, const mongodb_settings& settings)
-        : name_space_{settings.common.name_space},
+        : where_{where},
+          name_space_{settings.common.name_space},
           collection_{settings.collection},
           place_{settings.place + "?collection=" + settings.collection},
           client_{where, {settings.uri, settings.database, place_, settings.common.timeout}} {}
@@ -54,19 +65,21 @@ public:
     async<examination> examine(instant until) override;
 
 private:
-    using refusals = std::map<std::int64_t, failure>;  // by the index of the write
+    using rejections = std::map<std::int64_t, failure>;  // by the index of the write
     struct wrote {
         std::int64_t count = 0;
         bool is_duplicate = false;
-        refusals refused;
+        rejections rejected;
         std::optional<cas::stamp> clock;
     };
 
-    document finding_of(const document& filter, std::size_t limit) const;
+    document finding_of(const document& filter, std::size_t limit,
+                        read_concern level = read_concern::majority) const;
     document updating(const std::vector<document>& updates, instant until) const;
     document with_concern(document command, instant until) const;
-    std::optional<cas::stamp> heard(const std::optional<greeting>& hello);
-    bool is_clock_old() const { return lease_clock::now() - heard_ > clock_ages_in; }
+    millis::rep time_left(instant until) const;
+    std::optional<cas::stamp> heard(const std::optional<greeting>& hello, instant asked);
+    bool is_clock_old() const { return !heard_ || where_.now() - *heard_ > clock_ages_in; }
 
     async<std::vector<document>> find(document command, std::optional<cas::stamp>* clock,
                                       instant until);
@@ -76,27 +89,35 @@ private:
     async<std::vector<result<write_answer>>> tell_apart(std::vector<cas::change> changes, wrote got,
                                                         instant until);
     std::vector<document> updates_of(std::span<const cas::change> changes) const;
+    failure foreign() const {
+        return {errc::rejected, place_ + ": a document of the namespace is no record of pawl"};
+    }
 
     // Constant after construction
+    net::loop& where_;
     const std::string name_space_;
     const std::string collection_;
     const std::string place_;
     // On the loop only
     client client_;
     deployment on_;
-    instant heard_{};  // when the last stamp was asked for
+    std::optional<instant> heard_;  // when the last stamp was asked for
 };
+
+// No less than a millisecond: 0 is none to the server.
+millis::rep medium::time_left(instant until) const {
+    const auto left = std::chrono::ceil<millis>(until - where_.now());
+    return std::clamp<millis::rep>(left.count(), 1, 600'000);
+}
 
 document medium::with_concern(document command, instant until) const {
     // What the server waits for no longer is not undone.
-    const auto left = std::chrono::ceil<millis>(until - lease_clock::now());
-    const auto longest = std::clamp<millis::rep>(left.count(), 1, 600'000);
     document concern;
-    concern.text("w", "majority").yes("j").number("wtimeout", longest);
+    concern.text("w", "majority").yes("j").number("wtimeout", time_left(until));
     return std::move(command.nested("writeConcern", concern));
 }
 
-document medium::finding_of(const document& filter, std::size_t limit) const {
+document medium::finding_of(const document& filter, std::size_t limit, read_concern level) const {
     const auto most = static_cast<std::int32_t>(limit);
     document command;
     command.text("find", collection_).nested("filter", filter);
@@ -104,7 +125,9 @@ document medium::finding_of(const document& filter, std::size_t limit) const {
     command.small("limit", most).small("batchSize", most).yes("singleBatch");
     // One that stands alone has nothing that others have not; some do not know the word.
     if (on_.is == topology::replica_set)
-        command.nested("readConcern", document{}.text("level", "majority"));
+        command.nested("readConcern",
+                       document{}.text(
+                           "level", level == read_concern::majority ? "majority" : "linearizable"));
     return command;
 }
 
@@ -114,12 +137,12 @@ document medium::updating(const std::vector<document>& updates, instant until) c
     return with_concern(std::move(command), until);
 }
 
-std::optional<cas::stamp> medium::heard(const std::optional<greeting>& hello) {
+std::optional<cas::stamp> medium::heard(const std::optional<greeting>& hello, instant asked) {
     if (!hello) return std::nullopt;
     const auto now = judge(place_, *hello);
     // The time of a server that writes go to, and no other.
     if (now.has_error()) return std::nullopt;
-    heard_ = hello->asked;
+    heard_ = asked;
     return stamp_of(*hello);
 }
 
@@ -127,6 +150,7 @@ async<std::vector<document>> medium::find(document command, std::optional<cas::s
                                           instant until) {
     request what{std::move(command), effect::none};
     what.greets = clock != nullptr;
+    const auto asked = where_.now();
     auto running = client_.run(std::move(what), until);
     auto got = co_await std::move(running);
     if (got.has_error()) co_return got.error();
@@ -134,7 +158,7 @@ async<std::vector<document>> medium::find(document command, std::optional<cas::s
         // What another server than the primary answers may have been true once.
         const auto by = judge(place_, *got->hello);
         if (by.has_error()) co_return by.error();
-        *clock = heard(got->hello);
+        *clock = heard(got->hello, asked);
     }
     if (!got->replies.front().has("cursor.firstBatch"))
         co_return failure{errc::protocol, place_ + ": a find without its documents"};
@@ -145,24 +169,26 @@ async<std::vector<document>> medium::find(document command, std::optional<cas::s
 async<medium::wrote> medium::change_by(document command, instant until) {
     request what{std::move(command), effect::writes};
     what.greets = is_clock_old();
+    const auto asked = where_.now();
     auto running = client_.run(std::move(what), until);
     const auto got = co_await std::move(running);
     if (got.has_error()) co_return got.error();
     const auto& reply = got->replies.front();
     wrote made;
-    made.clock = heard(got->hello);
+    made.clock = heard(got->hello, asked);
     made.count = reply.find_number("n").value_or(-1);
     for (const auto& one : reply.find_all("writeErrors")) {
         const auto code = one.find_number("code").value_or(0);
         if (code == duplicate_key)
             made.is_duplicate = true;
         else
-            made.refused.emplace(
+            made.rejected.emplace(
                 one.find_number("index").value_or(0),
-                explain_refusal(place_, said_by_server(code, one.find_text("errmsg").value_or("")),
-                                effect::writes));
+                explain_rejection(place_,
+                                  said_by_server(code, one.find_text("errmsg").value_or("")),
+                                  effect::writes));
     }
-    if (reply.has("writeConcernError") && (made.refused.empty() || made.count > 0))
+    if (reply.has("writeConcernError") && (made.rejected.empty() || made.count > 0))
         co_return failure{
             errc::outcome_unknown,
             place_ + ": not confirmed by a majority: " +
@@ -227,7 +253,11 @@ async<std::string> medium::create(instant until) {
 
 async<cas::seen> medium::read(cas::record_name name, instant until) {
     const auto self = shared_from_this();
-    auto command = finding_of(document{}.text("_id", id_of(name_space_, name)), 1);
+    const auto level = level_of(name.kind);
+    auto command = finding_of(document{}.text("_id", id_of(name_space_, name)), 1, level);
+    // It waits for a majority, which may be gone.
+    if (command.has("readConcern") && level == read_concern::linearizable)
+        command.number("maxTimeMS", time_left(until));
     std::optional<cas::stamp> clock;
     auto finding_it = find(std::move(command), &clock, until);
     const auto found = co_await std::move(finding_it);
@@ -235,9 +265,7 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
     cas::seen stands;
     if (!found->empty()) {
         auto record = read_record(found->front());
-        if (!record)
-            co_return failure{errc::rejected,
-                              place_ + ": a document of the namespace is no record of pawl"};
+        if (!record) co_return foreign();
         stands = std::move(*record);
     }
     stands.clock = clock;
@@ -259,13 +287,10 @@ async<std::vector<cas::seen>> medium::read_many(std::vector<cas::record_name> na
     const auto found = co_await std::move(finding_them);
     if (found.has_error()) co_return found.error();
     for (const auto& one : *found) {
-        auto record = read_record(one);
-        if (!record)
-            co_return failure{errc::rejected,
-                              place_ + ": a document of the namespace is no record of pawl"};
+        const auto record = read_record(one).value_or(cas::foreign_record());
         const auto id = one.find_text("_id");
         for (std::size_t i = 0; i < ids.size(); ++i)
-            if (id == ids[i]) all[i] = *record;
+            if (id == ids[i]) all[i] = record;
     }
     for (auto& each : all) each.clock = clock;
     co_return all;
@@ -275,7 +300,7 @@ async<write_answer> medium::write(cas::change what, instant until) {
     const auto self = shared_from_this();
     const auto id = id_of(name_space_, what.name);
     // A clock of ours that stood still calls no answer old.
-    if (what.asks_time) heard_ = instant{};
+    if (what.asks_time) heard_.reset();
     document command;
     std::int64_t next = 0;
     if (what.expected.empty()) {
@@ -291,7 +316,7 @@ async<write_answer> medium::write(cas::change what, instant until) {
     auto changing = change_by(std::move(command), until);
     const auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
-    if (!got->refused.empty()) co_return got->refused.begin()->second;
+    if (!got->rejected.empty()) co_return got->rejected.begin()->second;
     if (got->is_duplicate || got->count == 0)
         co_return write_answer{cas::conflict{std::nullopt, got->clock}};
     co_return write_answer{cas::written{version_of(next), got->clock}};
@@ -318,7 +343,7 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
     }
     std::vector<cas::change> all{changes.begin(), changes.end()};
     if (std::any_of(all.begin(), all.end(), [](const auto& one) { return one.asks_time; }))
-        heard_ = instant{};
+        heard_.reset();
     auto changing = change_by(updating(updates, until), until);
     auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
@@ -353,11 +378,11 @@ async<std::vector<result<write_answer>>> medium::tell_apart(std::vector<cas::cha
             return one.find_text("_id") == ids[i];
         });
         auto record = stands == found->end() ? std::nullopt : read_record(*stands);
-        const auto refused = got.refused.find(static_cast<std::int64_t>(i));
+        const auto rejected = got.rejected.find(static_cast<std::int64_t>(i));
         if (record && record->text == changes[i].text)
             answers.emplace_back(write_answer{cas::written{record->at, got.clock}});
-        else if (refused != got.refused.end())
-            answers.emplace_back(std::move(refused->second));
+        else if (rejected != got.rejected.end())
+            answers.emplace_back(std::move(rejected->second));
         else
             answers.emplace_back(write_answer{cas::conflict{std::move(record), got.clock}});
     }
@@ -375,7 +400,7 @@ async<write_answer> medium::erase(cas::record_name name, cas::version expected, 
     auto changing = change_by(with_concern(std::move(command), until), until);
     const auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
-    if (!got->refused.empty()) co_return got->refused.begin()->second;
+    if (!got->rejected.empty()) co_return got->rejected.begin()->second;
     if (got->count == 0) co_return write_answer{cas::conflict{std::nullopt, got->clock}};
     co_return write_answer{cas::written{{}, got->clock}};
 }
@@ -392,13 +417,13 @@ async<cas::listing> medium::list(cas::list_order what, instant until) {
     for (const auto& one : *found) {
         if (page.records.size() == what.limit) break;
         auto key = key_of(name_space_, what.kind, one.find_text("_id").value_or(""));
-        auto record = read_record(one);
-        if (!key || !record)
-            co_return failure{errc::rejected,
-                              place_ + ": a document of the namespace is no record of pawl"};
-        record->clock = clock;
-        page.records.emplace_back(std::move(*key), std::move(*record));
+        if (!key) continue;
+        auto record = read_record(one).value_or(cas::foreign_record());
+        record.clock = clock;
+        page.records.emplace_back(std::move(*key), std::move(record));
     }
+    // There is no key behind which it continues.
+    if (page.more && page.records.empty()) co_return foreign();
     co_return page;
 }
 

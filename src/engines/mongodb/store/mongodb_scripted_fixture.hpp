@@ -166,7 +166,7 @@ private:
 };
 
 // {ok: 0} with its number.
-inline document refused(std::int32_t code, const std::string& words = "words") {
+inline document rejected(std::int32_t code, const std::string& words = "words") {
     return document{}.small("ok", 0).small("code", code).text("errmsg", words);
 }
 inline document documents(const std::vector<document>& found) {

@@ -16,18 +16,9 @@ using conformance::level_of;
 using ::testing::HasSubstr;
 
 // The driver has connections of its own, which look at the server beside the requests.
-struct mongodb_engine {
-    using server = testing_servers::mongodb_server;
+struct mongodb_engine : conformance::cas_engine<testing_servers::mongodb_server, mongodb::on_port,
+                                                make_mongodb_store, make_mongodb_medium> {
     static constexpr bool answers_can_be_held = false;
-    static mongodb_settings on_port(std::uint16_t port, millis timeout) {
-        return mongodb::on_port(port, timeout);
-    }
-    static auto make_store(net::loop& where, const mongodb_settings& to) {
-        return make_mongodb_store(where, to);
-    }
-    static auto make_medium(net::loop& where, const mongodb_settings& to) {
-        return make_mongodb_medium(where, to);
-    }
 };
 using Mongodb = conformance::CasMedium<mongodb_engine>;
 

@@ -70,7 +70,7 @@ std::string named(std::string_view file, MYSQL* server) {
 
 }  // namespace
 
-std::optional<failure> lent_session::refuse(const std::string& place) const {
+std::optional<failure> lent_session::reject(const std::string& place) const {
     const auto* one = connection_.get();
     const auto rejected = [&](const char* why) {
         return failure{errc::rejected, place + ": the application's connection " + why};

@@ -24,8 +24,8 @@ public:
 
     st_mysql* get() const noexcept { return connection_.get(); }
     // Why it cannot be used as it is given; nothing: it can.
-    std::optional<failure> refuse(const std::string& place) const;
-    // From here on it is changed. REQUIRES: refuse() had nothing to say.
+    std::optional<failure> reject(const std::string& place) const;
+    // From here on it is changed. REQUIRES: reject() had nothing to say.
     void take();
     // A statement that keeps what pawl's own will change. Once that has been run, changed().
     std::string keeping() const;

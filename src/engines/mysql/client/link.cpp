@@ -354,7 +354,7 @@ std::optional<failure> link::adopt(std::shared_ptr<st_mysql> given, const std::s
     base::ensure(handle_ == nullptr);
     start_library();
     lent_ = std::make_shared<lent_session>(std::move(given));
-    if (auto unfit = lent_->refuse(place)) return unfit;
+    if (auto unfit = lent_->reject(place)) return unfit;
     lent_->take();
     handle_ = lent_->get();
     descriptor_ = static_cast<int>(mysql_get_socket(handle_));
@@ -428,7 +428,7 @@ boost::asio::awaitable<reply> link::ask(std::string_view sql) {
 
 // ---- Prepared statements
 
-// False when the connection is over. Where only the statement is refused, texts are sent from then
+// False when the connection is over. Where only the statement is rejected, texts are sent from then
 // on.
 boost::asio::awaitable<bool> link::prepare_statement(const statement& what) {
     statement_ = mysql_stmt_init(handle_);
@@ -519,7 +519,7 @@ void link::close() noexcept {
     socket_.close(ignored);
     if (const int copy = dialled_.exchange(-1); copy >= 0) ::close(copy);
     if (handle_ == nullptr) {
-        // Refused, and unchanged.
+        // Rejected, and unchanged.
         if (lent_) give_back();
         return;
     }

@@ -7,9 +7,9 @@
 // calls abort() when the time is up.
 #pragma once
 
+#include "engines/mysql/client/error_mapping.hpp"
 #include "engines/mysql/client/lent_session.hpp"
 #include "engines/mysql/client/mysql_settings.hpp"
-#include "engines/mysql/client/refusals.hpp"
 #include "engines/mysql/client/statement.hpp"
 #include "net/loop.hpp"
 
@@ -80,7 +80,7 @@ public:
     // server_name of the settings. These must stay until it ends.
     boost::asio::awaitable<std::optional<server_error>> connect(const mysql_settings& settings,
                                                                 std::string host);
-    // The application's, in place of connect(). What is refused goes back with close(), unchanged.
+    // The application's, in place of connect(). What is rejected goes back with close(), unchanged.
     std::optional<failure> adopt(std::shared_ptr<st_mysql> given, const std::string& place);
     // Before anything else is asked over such a one.
     boost::asio::awaitable<std::optional<server_error>> keep_session();

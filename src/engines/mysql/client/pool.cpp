@@ -75,7 +75,7 @@ boost::asio::awaitable<outcome> pool::ask(prepared_call what, store_down unconne
     return ask(std::move(made));
 }
 
-std::optional<failure> pool::refuse(store_down unconnected) const {
+std::optional<failure> pool::reject(store_down unconnected) const {
     if (closed_) return failure{errc::unreachable, place_ + ": the store is closed"};
     if (requests_.size() >= requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for a connection"};
@@ -91,10 +91,10 @@ std::optional<failure> pool::refuse(store_down unconnected) const {
 }
 
 void pool::enqueue(request what) {
-    if (auto refused = refuse(what.unconnected)) {
+    if (auto rejected = reject(what.unconnected)) {
         // Posted: an answer must not come before the question has been asked.
-        boost::asio::post(executor_, [who = std::move(what.who), refused = std::move(*refused)] {
-            who->take(refused);
+        boost::asio::post(executor_, [who = std::move(what.who), rejected = std::move(*rejected)] {
+            who->take(rejected);
         });
         return;
     }
@@ -300,7 +300,7 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
         if (is_locked(error)) {
             // The row may stay so for long: whoever waits for a connection goes first. That nothing
             // was done is known now, and would not be in the middle of the next wait.
-            one.last = explain_refusal(place_, error);
+            one.last = explain_rejection(place_, error);
             if (lease_clock::now() + 2 * lock_wait < one.deadline)
                 requests_.push_back(std::move(one));
             else
@@ -311,7 +311,7 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
         requests_.push_front(std::move(one));
         co_return connection_state::connection_stands;
     }
-    const auto why = explain_refusal(place_, error);
+    const auto why = explain_rejection(place_, error);
     const bool no_table = is_missing_table(error) && one.attempts < missing_table_attempts_max;
     if ((was_not_executed(error) || no_table) && in_time) {
         requests_.push_front(std::move(one));

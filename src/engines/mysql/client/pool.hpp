@@ -32,7 +32,7 @@
 
 namespace pawl::mysql {
 
-// The most statements that may wait for a connection; the next is refused as `unreachable`.
+// The most statements that may wait for a connection; the next is rejected as `unreachable`.
 constexpr std::size_t requests_max = std::size_t{64} * 1024;
 
 // What to do when another session keeps a row locked that a text wants.
@@ -108,7 +108,7 @@ private:
     void submit(request what, Handler&& handler);
     void enqueue(request what);
     boost::asio::awaitable<outcome> ask(request what);
-    std::optional<failure> refuse(store_down unconnected) const;
+    std::optional<failure> reject(store_down unconnected) const;
     void deliver(const std::shared_ptr<completion_handler>& who, outcome got);
 
     void grow();

@@ -101,14 +101,14 @@ async<reply> run(std::shared_ptr<link> over, std::shared_ptr<const mysql_setting
     auto got = co_await over->ask(sql);
     if (over->was_aborted()) co_return timed_out(*to);
     if (got.error && !is_missing_table(*got.error)) {
-        auto why = explain_refusal(place_of(*to), *got.error);
+        auto why = explain_rejection(place_of(*to), *got.error);
         if (why.code == errc::outcome_unknown) why.code = errc::unreachable;
         co_return why;
     }
     co_return got;
 }
 
-std::optional<failure> refuse_version(const mysql_settings& to, std::string_view version) {
+std::optional<failure> reject_version(const mysql_settings& to, std::string_view version) {
     const auto [major, size, _] = base::read_number<int>(version);
     const auto minor_at = std::min(size + 1, version.size());
     const auto minor = base::leading_number<int>(version.substr(minor_at)).value_or(0);
@@ -136,7 +136,7 @@ async<session_state> set_up(std::shared_ptr<link> over, std::shared_ptr<const my
     if (got->answers.empty() || !got->answers.back().next())
         co_return failure{errc::protocol, place_of(*to) + ": an empty answer"};
     const auto& row = got->answers.back();
-    if (auto old = refuse_version(*to, row.text(0))) co_return std::move(*old);
+    if (auto old = reject_version(*to, row.text(0))) co_return std::move(*old);
     if (row.text(1) != "0" && row.text(1) != "OFF")
         co_return failure{errc::unreachable,
                           place_of(*to) + ": the server is read-only (read_only=" +

@@ -32,7 +32,7 @@ std::string micros_text(std::int64_t at) { return std::to_string(at * micros_per
 
 async<control_state> journal_on_mysql::read_control_state() {
     auto text = journal_statements::all().control_state.with(
-        {{"run", run_columns()},
+        {{"run", orphan_columns()},
          {"space", space_},
          {"limit", std::to_string(control_entries_max)}});
     auto got = co_await ask(std::move(text), 1, "a look at the control state");

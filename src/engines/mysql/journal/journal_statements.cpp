@@ -16,7 +16,14 @@ const journal_statements& journal_statements::all() {
 }
 
 const std::string& run_columns() {
-    static const std::string columns = journal_statements::all().run_columns.with({});
+    static const std::string columns =
+        journal_statements::all().run_columns.with({{"checkpoint", "r.checkpoint"}});
+    return columns;
+}
+
+const std::string& orphan_columns() {
+    static const std::string columns =
+        journal_statements::all().run_columns.with({{"checkpoint", "''"}});
     return columns;
 }
 

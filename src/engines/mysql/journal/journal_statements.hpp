@@ -47,6 +47,8 @@ private:
 const table_plan& journal_tables();
 
 const std::string& run_columns();
+// Without the checkpoint.
+const std::string& orphan_columns();
 
 std::string text_of(fence_token token);
 // One event of the run that the condition names, at an expression, and the end of the oldest ones.

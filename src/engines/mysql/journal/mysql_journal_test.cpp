@@ -1,4 +1,4 @@
-// The journal on a real MariaDB: who may, what is refused, and what it does under trouble.
+// The journal on a real MariaDB: who may, what is rejected, and what it does under trouble.
 #include "engines/mysql/journal/mysql_journal.hpp"
 #include "engines/mysql/store/mysql_store.hpp"
 #include "test_support/conformance/client.hpp"
@@ -27,9 +27,9 @@ journal_opener opener(const mysql_settings& settings) {
 
 journal_client open(const mysql_settings& settings) { return journal_client{opener(settings)}; }
 
-void expect_refusal(const mysql_settings& settings, errc code, const std::string& words) {
+void expect_rejection(const mysql_settings& settings, errc code, const std::string& words) {
     auto mine = open(settings);
-    const auto why = mine.refusal(mine->begin(fresh_run("job", 1)));
+    const auto why = mine.rejection(mine->begin(fresh_run("job", 1)));
     conformance::expect_detail(why, code, words);
     EXPECT_THAT(why.detail, testing::StartsWith("127.0.0.1:"));
 }
@@ -57,7 +57,7 @@ private:
     static inline std::unique_ptr<mysql_server> server_;
 };
 
-// ---- Who may, and what is refused
+// ---- Who may, and what is rejected
 
 TEST_F(MysqlJournal, TheDocumentedUserMayDoEverything) {
     const auto settings = with_user("frugal", "SELECT, INSERT, UPDATE, DELETE, CREATE");
@@ -68,26 +68,26 @@ TEST_F(MysqlJournal, TheDocumentedUserMayDoEverything) {
 }
 
 TEST_F(MysqlJournal, TablesThatMayNotBeMadeAreAnAdministratorsTask) {
-    expect_refusal(with_user("nomaker", "SELECT, INSERT, UPDATE, DELETE"), errc::denied,
-                   "an administrator must make them once");
+    expect_rejection(with_user("nomaker", "SELECT, INSERT, UPDATE, DELETE"), errc::denied,
+                     "an administrator must make them once");
 }
 
 TEST_F(MysqlJournal, AMissingDatabaseIsNamed) {
     auto settings = on_port(server().port());
     settings.database = "nowhere";
-    expect_refusal(settings, errc::denied, "to database 'nowhere'");
+    expect_rejection(settings, errc::denied, "to database 'nowhere'");
 }
 
 TEST_F(MysqlJournal, TablesThatAreNewerOrOfAnotherKindAreLeftAlone) {
     const auto newer = with_user("newer", "ALL");
     open(newer).begin(fresh_run("job", 1));
     server().ask("UPDATE newer.pawl_journal_marker SET layout = 7");
-    expect_refusal(newer, errc::unsupported,
-                   "the journal has layout 7, and this pawl knows 1 at most");
+    expect_rejection(newer, errc::unsupported,
+                     "the journal has layout 7, and this pawl knows 1 at most");
     const auto other = with_user("other_kind", "ALL");
     open(other).begin(fresh_run("job", 1));
     server().ask("ALTER TABLE other_kind.pawl_run_event ENGINE=MyISAM");
-    expect_refusal(other, errc::unsupported, "the table pawl_run_event is MyISAM");
+    expect_rejection(other, errc::unsupported, "the table pawl_run_event is MyISAM");
 }
 
 TEST_F(MysqlJournal, AReadOnlyServerIsUnreachableUntilItIsThePrimary) {
@@ -97,8 +97,8 @@ TEST_F(MysqlJournal, AReadOnlyServerIsUnreachableUntilItIsThePrimary) {
     server().ask("SET GLOBAL read_only = 1");
     auto quick = settings;
     quick.common.timeout = 500ms;
-    expect_refusal(quick, errc::unreachable, "point the URL at the primary");
-    EXPECT_EQ(name_of(mine.refusal(mine->begin(fresh_run("job", 2))).code), "unreachable");
+    expect_rejection(quick, errc::unreachable, "point the URL at the primary");
+    EXPECT_EQ(name_of(mine.rejection(mine->begin(fresh_run("job", 2))).code), "unreachable");
     server().ask("SET GLOBAL read_only = 0");
     mine.begin(fresh_run("job", 3));
 }

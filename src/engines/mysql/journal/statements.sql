@@ -123,7 +123,8 @@ WHERE name_space = {space} AND run_id IN ({ids}) AND (run_id, fence_token) IN ({
   AND status = 'started'
 
 -- name: checkpoint
--- space id token text said, event, trim -> the last but one answer: 1: saved.
+-- space id token text said, event, trim -> the last but one answer: 1: saved. Without a lease, under token 0,
+-- it is in no order with others: it saves for itself alone.
 START TRANSACTION;
 SET @pawl_run = NULL, @pawl_text = {text};
 SELECT run_number INTO @pawl_run FROM pawl_job_run
@@ -137,7 +138,7 @@ ON DUPLICATE KEY UPDATE
 SET @pawl_run = (SELECT r.run_number FROM pawl_job_run AS r
   JOIN pawl_job_checkpoint AS c ON c.name_space = r.name_space AND c.job_name = r.job_name
     AND c.partition_number = r.partition_number
-  WHERE r.run_number = @pawl_run AND c.fence_token = {token});
+  WHERE r.run_number = @pawl_run AND {token} IN (c.fence_token, 0));
 UPDATE pawl_job_run SET checkpoint = @pawl_text WHERE run_number = @pawl_run;
 {event};
 {trim};
@@ -281,8 +282,9 @@ COMMIT
 
 -- name: control_state
 -- run: columns, space limit -> a part and the columns of a run: 0 pauses, 1 triggers, 2 ids to cancel,
--- 3 orphans. What is no run has its reason, arguments, who and when in the columns reason, checkpoint,
--- lock_owner and started_at. One statement: one look.
+-- 3 orphans; of triggers and orphans each job's first, then each one's second and so on. What is no run
+-- has its reason, arguments, who and when in the columns reason, checkpoint, lock_owner and started_at.
+-- One statement: one look.
 (SELECT 0, 0, NULL, p.job_name, NULL, NULL, p.paused_by, NULL, NULL, NULL, NULL, NULL, NULL, p.reason,
         TIMESTAMPDIFF(MICROSECOND, '1970-01-01', p.at) DIV 1000, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL
@@ -302,9 +304,12 @@ UNION ALL
  WHERE r.name_space = {space} AND r.status = 'started' AND r.cancel_requested = 1
  ORDER BY r.run_number LIMIT {limit})
 UNION ALL
-(SELECT 3, {run} FROM pawl_job_run AS r FORCE INDEX (by_status)
- WHERE r.name_space = {space} AND r.status = 'abandoned' AND r.at_least_once = 1
- ORDER BY r.run_number LIMIT {limit})
+(SELECT 3, {run}
+ FROM (SELECT w.run_number, ROW_NUMBER() OVER (PARTITION BY w.job_name ORDER BY w.run_number) AS turn
+       FROM pawl_job_run AS w FORCE INDEX (by_status)
+       WHERE w.name_space = {space} AND w.status = 'abandoned' AND w.at_least_once = 1
+       ORDER BY 2, 1 LIMIT {limit}) AS chosen
+ JOIN pawl_job_run AS r ON r.run_number = chosen.run_number)
 ORDER BY 1, 2, 4
 
 -- name: add_trigger
@@ -390,14 +395,15 @@ DELETE FROM pawl_node WHERE name_space = {space} AND last_seen < UTC_TIMESTAMP(3
 DELETE FROM pawl_node WHERE name_space = {space} AND node_id = {id}
 
 -- name: nodes
--- space memory_us limit -> nodes by name.
+-- space memory_us limit -> the nodes that were seen last, by name.
 SELECT node_id, node_name, version, address, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', started_at) DIV 1000,
        TIMESTAMPDIFF(MICROSECOND, '1970-01-01', last_seen) DIV 1000,
        GREATEST(TIMESTAMPDIFF(MICROSECOND, last_seen, UTC_TIMESTAMP(3)) DIV 1000, 0),
        running, running_max, jobs, draining
-FROM pawl_node
-WHERE name_space = {space} AND TIMESTAMPDIFF(MICROSECOND, last_seen, UTC_TIMESTAMP(3)) <= {memory_us}
-ORDER BY node_name, node_id LIMIT {limit}
+FROM (SELECT * FROM pawl_node
+      WHERE name_space = {space} AND TIMESTAMPDIFF(MICROSECOND, last_seen, UTC_TIMESTAMP(3)) <= {memory_us}
+      ORDER BY last_seen DESC, node_id LIMIT {limit}) AS newest
+ORDER BY node_name, node_id
 
 -- name: audit_head
 -- space -> now; sequence and hash of the newest entry.
@@ -422,13 +428,13 @@ FROM pawl_audit WHERE name_space = {space} AND sequence < {before} ORDER BY sequ
 -- ---- What several of them are made of
 
 -- name: run_columns
--- -> the columns that a run is read from, of a row r.
+-- checkpoint: an expression -> the columns that a run is read from, of a row r.
 r.run_number, r.run_id, r.job_name, r.partition_number, r.lease_key, r.lock_owner, r.node,
 r.fence_token, r.occurrence, r.at_least_once, r.started_by, r.status, r.reason,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', r.started_at) DIV 1000,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', r.completed_at) DIV 1000,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', r.last_heartbeat) DIV 1000,
-r.exit_status, r.attempt, r.checkpoint, r.output_size, r.cancel_requested, r.silence_max,
+r.exit_status, r.attempt, {checkpoint}, r.output_size, r.cancel_requested, r.silence_max,
 r.taken_over
 
 -- name: of_id

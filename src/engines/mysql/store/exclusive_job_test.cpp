@@ -234,7 +234,7 @@ TEST(MysqlExclusiveJob, ProgramsAndClientsOfPawlExcludeEachOther) {
     const auto& by = *table.by;
     EXPECT_EQ(by.try_acquire("report", one), 1);
     const auto first = by.token_of("report", one);
-    const auto busy = table.mine.refused(fresh_claim("report"));
+    const auto busy = table.mine.rejected(fresh_claim("report"));
     EXPECT_EQ(busy.holder, first);
     EXPECT_EQ(busy.owner, "exclusive_job " + std::string{one});
     EXPECT_EQ(by.release_lock("report", one), 1);
@@ -390,7 +390,7 @@ TEST(MysqlExclusiveJob, ReplaceTakesNothingAway) {
             is_held(by.run("REPLACE INTO exclusive_job (job_id, job_instance_id, "
                            "lock_expires_at) VALUES ('report', '" +
                            std::string{instance} + "', NOW(6) + INTERVAL 1 HOUR)")));
-    EXPECT_EQ(table.mine.refused(fresh_claim("report")).holder, by.token_of("report", one));
+    EXPECT_EQ(table.mine.rejected(fresh_claim("report")).holder, by.token_of("report", one));
 }
 
 // Goal: what counts is what is there now. Method: a transaction whose snapshot is older, of a row
@@ -407,7 +407,7 @@ TEST(MysqlExclusiveJob, AnOldSnapshotIsNotBelieved) {
     EXPECT_TRUE(is_held(old.try_acquire("more", other)));
     EXPECT_EQ(old.try_acquire("report", other), 1);
     old.run("COMMIT");
-    EXPECT_EQ(table.mine.refused(fresh_claim("report")).holder, old.token_of("report", other));
+    EXPECT_EQ(table.mine.rejected(fresh_claim("report")).holder, old.token_of("report", other));
 }
 
 TEST(MysqlExclusiveJob, AStatementOfSeveralRowsHappensAsAWhole) {
@@ -434,7 +434,7 @@ TEST(MysqlExclusiveJob, AStatementOfSeveralRowsHappensAsAWhole) {
 TEST(MysqlExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
     classic_table table;
     const auto& by = *table.by;
-    const auto refuses = [&](const std::string& values, const std::string& words) {
+    const auto rejects = [&](const std::string& values, const std::string& words) {
         for (const auto* how : {"INSERT", "INSERT IGNORE", "REPLACE"}) {
             const auto got =
                 by.run(std::string{how} +
@@ -448,20 +448,20 @@ TEST(MysqlExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
                       ahead = ", NOW() + INTERVAL 1 MINUTE";
     for (const std::string& mode : std::vector<std::string>{"", "STRICT_ALL_TABLES"}) {
         by.run("SET sql_mode = '" + mode + "'");
-        // A strict server refuses by itself what does not fit into its column.
+        // A strict server rejects by itself what does not fit into its column.
         const bool strict = !mode.empty();
-        refuses("'', " + instance + ahead, "invalid job_id");
-        refuses("REPEAT('x', 256), " + instance + ahead, "invalid job_id");
-        if (!strict) refuses("REPEAT('x', 300), " + instance + ahead, "invalid job_id");
-        refuses("REPEAT(_utf8mb4 x'f09f9982', 129), " + instance + ahead, "invalid job_id");
-        refuses("'a ', " + instance + ahead, "invalid job_id");
-        refuses("'a', 'host-17'" + ahead, "invalid job_instance_id");
-        if (!strict) refuses("'a', '" + std::string{one} + "1'" + ahead, "invalid job_instance_id");
-        refuses("'a', " + instance + ", NOW() - INTERVAL 1 MINUTE", "expected a time ahead");
-        if (!strict) refuses("'a', " + instance + ", 'soon'", "invalid lock_expires_at");
-        refuses("NULL, " + instance + ahead, "invalid job_id");
-        refuses("'a', NULL" + ahead, "invalid job_instance_id");
-        refuses("'a', " + instance + ", NULL", "invalid lock_expires_at");
+        rejects("'', " + instance + ahead, "invalid job_id");
+        rejects("REPEAT('x', 256), " + instance + ahead, "invalid job_id");
+        if (!strict) rejects("REPEAT('x', 300), " + instance + ahead, "invalid job_id");
+        rejects("REPEAT(_utf8mb4 x'f09f9982', 129), " + instance + ahead, "invalid job_id");
+        rejects("'a ', " + instance + ahead, "invalid job_id");
+        rejects("'a', 'host-17'" + ahead, "invalid job_instance_id");
+        if (!strict) rejects("'a', '" + std::string{one} + "1'" + ahead, "invalid job_instance_id");
+        rejects("'a', " + instance + ", NOW() - INTERVAL 1 MINUTE", "expected a time ahead");
+        if (!strict) rejects("'a', " + instance + ", 'soon'", "invalid lock_expires_at");
+        rejects("NULL, " + instance + ahead, "invalid job_id");
+        rejects("'a', NULL" + ahead, "invalid job_instance_id");
+        rejects("'a', " + instance + ", NULL", "invalid lock_expires_at");
     }
     EXPECT_TRUE(table.mine.all("a", 10).empty());
     EXPECT_EQ(by.insert(std::string(255, 'x'), one), 1);
@@ -473,18 +473,18 @@ TEST(MysqlExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
 TEST(MysqlExclusiveJob, TheTableHasItsConstraints) {
     const classic_table table;
     table.ask("DROP TRIGGER pawl.exclusive_job_take; DROP TRIGGER pawl.exclusive_job_taken");
-    const auto refuses = [&](const std::string& values) {
+    const auto rejects = [&](const std::string& values) {
         EXPECT_THROW(table.ask("INSERT INTO pawl.exclusive_job VALUES (" + values + ", 1)"),
                      std::runtime_error)
             << values;
     };
     const std::string instance = "'" + std::string{one} + "'";
-    refuses("'', " + instance + ", NOW()");
-    refuses("REPEAT('x', 256), " + instance + ", NOW()");
-    refuses("'a', 'b', NOW()");
-    refuses("NULL, " + instance + ", NOW()");
-    refuses("'a', NULL, NOW()");
-    // That of a TIMESTAMP is for the trigger to refuse: MariaDB takes NULL for the time it is.
+    rejects("'', " + instance + ", NOW()");
+    rejects("REPEAT('x', 256), " + instance + ", NOW()");
+    rejects("'a', 'b', NOW()");
+    rejects("NULL, " + instance + ", NOW()");
+    rejects("'a', NULL, NOW()");
+    // That of a TIMESTAMP is for the trigger to reject: MariaDB takes NULL for the time it is.
 }
 
 // Goal: a program that expects the table in its own database has it there, and needs no right to
@@ -498,7 +498,7 @@ TEST(MysqlExclusiveJob, AViewStandsInAnotherDatabase) {
     const program by{table.port(), program::counts::found_rows, "app"};
     EXPECT_EQ(by.try_acquire("report", one), 1);
     EXPECT_TRUE(is_held(by.try_acquire("report", other)));
-    EXPECT_EQ(table.mine.refused(fresh_claim("report")).holder, by.token_of("report", one));
+    EXPECT_EQ(table.mine.rejected(fresh_claim("report")).holder, by.token_of("report", one));
     EXPECT_TRUE(yes(table.mine.force_release("report", by.token_of("report", one), 0ms)));
     EXPECT_TRUE(took(by.try_acquire("report", other)));
     EXPECT_EQ(by.release_lock("report", other), 1);
@@ -528,7 +528,7 @@ TEST(MysqlExclusiveJob, WithoutTheTablesOfPawlThereIsNone) {
 }
 
 // Goal: jobs do not get into each other's way: no wait for another's row, and no deadlock. Method:
-// each program has a job of its own, and is never refused.
+// each program has a job of its own, and is never rejected.
 TEST(MysqlExclusiveJob, ProgramsOfDifferentJobsDoNotMeet) {
     const classic_table table;
     std::vector<std::jthread> threads;
@@ -558,7 +558,7 @@ TEST(MysqlExclusiveJob, ProgramsAndClientsContendWithoutAnOverlap) {
         --inside;
     };
     // A statement that the server gave up had no effect.
-    const auto refused = [](const outcome& got) {
+    const auto rejected = [](const outcome& got) {
         return got.error == duplicate_entry || got.error == deadlock || got.error == lock_wait ||
                got == 0;
     };
@@ -574,7 +574,7 @@ TEST(MysqlExclusiveJob, ProgramsAndClientsContendWithoutAnOverlap) {
                 const auto got = i < 2
                                      ? by.try_acquire("report", instance)
                                      : by.insert("report", instance, "60", i == 2 ? "IGNORE" : "");
-                if (refused(got)) continue;
+                if (rejected(got)) continue;
                 EXPECT_TRUE(took(got));
                 const auto token = by.token_of("report", instance);
                 work(token);

@@ -37,7 +37,7 @@ TEST(MysqlPrepared, AServerThatPreparesNothingIsSentTexts) {
     auto mine = open(on_port(server.port(), 5s));
     for (int i = 0; i < 3; ++i) pair(mine, "key");
     const auto token = mine.granted(fresh_claim("key", 60s));
-    EXPECT_EQ(mine.refused(fresh_claim("key")).holder, token);
+    EXPECT_EQ(mine.rejected(fresh_claim("key")).holder, token);
     EXPECT_EQ(status_of(server, "Com_stmt_execute"), 0);
 }
 
@@ -72,7 +72,7 @@ TEST(MysqlPrepared, OccurrencesOfAKnownKeyAreMarkedOnce) {
     EXPECT_TRUE(yes(mine.release("key", mine.granted(again))));
     EXPECT_EQ(mine.show("key").last_done, first);
     const auto early = fresh_occurrence("key", conformance::occurrence_in(1h));
-    EXPECT_EQ(mine.refused(early).reason, busy_reason::early);
+    EXPECT_EQ(mine.rejected(early).reason, busy_reason::early);
 }
 
 }  // namespace

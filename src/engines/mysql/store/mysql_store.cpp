@@ -32,7 +32,7 @@ using rules::micros;
 // Leases renewed by one statement: their rows stay locked for about 2 ms.
 constexpr std::size_t renew_batch_max = 256;
 constexpr std::size_t keys_per_look = 256;
-// A refusal is read after the fact, when the key may have become free: then it is claimed again.
+// A rejection is read after the fact, when the key may have become free: then it is claimed again.
 constexpr int claims_max = 8;
 constexpr std::uint64_t grants_per_sweep = 64;
 constexpr std::size_t records_per_sweep = 128;
@@ -124,8 +124,8 @@ private:
     prepared_call record_call(const claim& wanted, const std::string& id_mark) const;
     std::string claim_text(const claim& wanted, const std::string& mark) const;
     std::string acquire_occurrence_text(const claim& wanted, const std::string& mark) const;
-    async<acquire_result<grant>> explain_refused(const claim& wanted, const std::string& mark);
-    result<acquire_result<grant>> read_refusal(const claim& wanted, const answer& row) const;
+    async<acquire_result<grant>> explain_rejected(const claim& wanted, const std::string& mark);
+    result<acquire_result<grant>> read_rejection(const claim& wanted, const answer& row) const;
     async<bool> renew_batch(std::span<const held> leases, std::span<const std::size_t> which,
                             std::vector<renewal>& answers);
     async<response> ask_to_renew(std::string text);
@@ -217,8 +217,8 @@ std::string mysql_store::acquire_occurrence_text(const claim& wanted,
 
 async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
     const auto self = shared_from_this();
-    if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     const auto id_mark = "," + base::to_hex(wanted.id) + ",", mark = "'" + id_mark + "'";
     bool whole = settings_->common.quarantine.has_value();
     for (int times = 0;; ++times) {
@@ -236,7 +236,7 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
         }
         auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
-        auto why = co_await explain_refused(wanted, mark);
+        auto why = co_await explain_rejected(wanted, mark);
         if (why.has_error()) co_return why.error();
         const auto* mine = std::get_if<grant>(&*why);
         if (mine == nullptr || (whole && number(mine->token) != 0)) co_return why;
@@ -249,21 +249,21 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
 }
 
 // A grant with token 0 where the key has become free in the meantime.
-async<acquire_result<grant>> mysql_store::explain_refused(const claim& wanted,
-                                                          const std::string& mark) {
-    auto text = statements::all().refusal.with(
+async<acquire_result<grant>> mysql_store::explain_rejected(const claim& wanted,
+                                                           const std::string& mark) {
+    auto text = statements::all().rejection.with(
         {{"space", space_}, {"key", literal(wanted.key)}, {"mark", mark}});
     auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 1 || !got->answers[0].next()) co_return no_marker();
-    co_return read_refusal(wanted, got->answers[0]);
+    co_return read_rejection(wanted, got->answers[0]);
 }
 
-result<acquire_result<grant>> mysql_store::read_refusal(const claim& wanted,
-                                                        const answer& row) const {
+result<acquire_result<grant>> mysql_store::read_rejection(const claim& wanted,
+                                                          const answer& row) const {
     const auto& common = settings_->common;
     const auto now = time_of(row.integer(0));
-    if (auto waits = rules::refuse_in_quarantine(common.quarantine, time_of(row.integer(1)), wanted,
+    if (auto waits = rules::reject_in_quarantine(common.quarantine, time_of(row.integer(1)), wanted,
                                                  now, common.max_skew))
         return std::move(*waits);
     rules::lease_state state;
@@ -303,8 +303,8 @@ async<bool> mysql_store::withdraw(withdrawal given_up) {
 async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     std::vector<renewal> answers(leases.size(), renewal::lost);
     std::map<terms, places> of_terms;
     for (std::size_t i = 0; i < leases.size(); ++i)
@@ -453,7 +453,7 @@ async<fence_result> mysql_store::fence(std::string resource, fence_token token, 
                                    ? token == newest
                                    : told.affected > 0 && number(token) != 0,
                                newest};
-    auto why = statements::all().fence_refusal.with({{"space", space_}, {"resource", name}});
+    auto why = statements::all().fence_rejection.with({{"space", space_}, {"resource", name}});
     auto looked = co_await pool_->ask(std::move(why));
     if (looked.has_error()) co_return looked.error();
     if (looked->answers.size() != 1 || !looked->answers[0].next()) co_return no_marker();

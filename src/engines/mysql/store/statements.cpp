@@ -3,14 +3,14 @@
 #include "acquire_occurrence_sql.hpp"
 #include "acquire_record_sql.hpp"
 #include "acquire_sql.hpp"
-#include "fence_refusal_sql.hpp"
+#include "fence_rejection_sql.hpp"
 #include "fence_sql.hpp"
 #include "force_release_sql.hpp"
 #include "held_sql.hpp"
 #include "layout_sql.hpp"
 #include "list_sql.hpp"
 #include "purge_sql.hpp"
-#include "refusal_sql.hpp"
+#include "rejection_sql.hpp"
 #include "release_done_sql.hpp"
 #include "release_sql.hpp"
 #include "renew_sql.hpp"
@@ -52,7 +52,7 @@ const statements& statements::all() {
     static const statements them{statement{embedded::acquire_record_sql},
                                  statement{embedded::acquire_sql},
                                  statement{embedded::acquire_occurrence_sql},
-                                 statement{embedded::refusal_sql},
+                                 statement{embedded::rejection_sql},
                                  statement{embedded::withdraw_sql},
                                  statement{embedded::renew_sql},
                                  statement{embedded::release_sql},
@@ -61,7 +61,7 @@ const statements& statements::all() {
                                  statement{embedded::list_sql},
                                  statement{embedded::held_sql},
                                  statement{embedded::fence_sql},
-                                 statement{embedded::fence_refusal_sql},
+                                 statement{embedded::fence_rejection_sql},
                                  statement{embedded::sweep_sql},
                                  statement{embedded::purge_sql},
                                  statement{embedded::schema_sql},

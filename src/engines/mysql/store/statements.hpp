@@ -8,9 +8,9 @@ namespace pawl::mysql {
 
 // All of them, parsed once.
 struct statements {
-    statement acquire_record, acquire, acquire_occurrence, refusal, withdraw, renew, release,
-        release_done, force_release, list, held, fence, fence_refusal, sweep, purge, schema, layout,
-        whole, report;
+    statement acquire_record, acquire, acquire_occurrence, rejection, withdraw, renew, release,
+        release_done, force_release, list, held, fence, fence_rejection, sweep, purge, schema,
+        layout, whole, report;
 
     // The ordinary ones, which are prepared: acquire_record for a claim without an occurrence, and
     // for one at least and at most once; release at once.

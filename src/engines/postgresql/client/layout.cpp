@@ -2,7 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "base/number.hpp"
-#include "engines/postgresql/client/refusals.hpp"
+#include "engines/postgresql/client/error_mapping.hpp"
 
 namespace pawl::postgresql {
 namespace {

@@ -1,6 +1,6 @@
 #include "engines/postgresql/client/lent_connection.hpp"
 
-#include "engines/postgresql/client/refusals.hpp"
+#include "engines/postgresql/client/error_mapping.hpp"
 #include "engines/postgresql/client/wire.hpp"
 
 #include <pawl/clock.hpp>
@@ -54,7 +54,7 @@ bool is_idle(const PGconn* one) {
 const std::string_view state_question{
     "SELECT pg_is_in_recovery()::integer, (SELECT count(*) FROM pg_listening_channels())"};
 
-std::optional<failure> refuse(const PGconn* given, const std::string& place) {
+std::optional<failure> reject(const PGconn* given, const std::string& place) {
     const auto rejected = [&](const char* why) {
         return failure{errc::rejected, place + ": the application's connection " + why};
     };
@@ -70,7 +70,7 @@ std::optional<failure> refuse(const PGconn* given, const std::string& place) {
     return std::nullopt;
 }
 
-std::optional<failure> refuse(const reply& state, const std::string& place) {
+std::optional<failure> reject(const reply& state, const std::string& place) {
     if (state.got.count() != 1 || state.got.columns() != 2)
         return failure{errc::protocol, place + ": an empty answer"};
     if (state.got.bytes(0, 0) != "0")
@@ -96,7 +96,7 @@ lent_connection::~lent_connection() {
 // True when nothing of ours is left in it.
 bool lent_connection::put_in_order() const {
     auto* one = connection_.get();
-    // Refused while something is under way.
+    // Rejected while something is under way.
     if (PQpipelineStatus(one) != PQ_PIPELINE_OFF && PQexitPipelineMode(one) != 1) return false;
     if (!is_idle(one)) return false;
     std::string undoing;

@@ -28,7 +28,7 @@ public:
     lent_connection& operator=(const lent_connection&) = delete;
 
     PGconn* get() const noexcept { return connection_.get(); }
-    // From here on it is changed. REQUIRES: refuse() had nothing to say.
+    // From here on it is changed. REQUIRES: reject() had nothing to say.
     void take();
     // What is left in the session until this statement undoes it.
     void leave(std::string undone_by) { left_.insert(std::move(undone_by)); }
@@ -45,12 +45,12 @@ private:
 };
 
 // Why a connection cannot be used as it is given; nothing: it can.
-std::optional<failure> refuse(const PGconn* given, const std::string& place);
+std::optional<failure> reject(const PGconn* given, const std::string& place);
 
 // What only the server knows: whether it is a standby, and to how many channels the session
 // listens.
 extern const std::string_view state_question;
-std::optional<failure> refuse(const reply& state, const std::string& place);
+std::optional<failure> reject(const reply& state, const std::string& place);
 
 // Of the server that it is connected to.
 std::string place_of(const PGconn* connection);

@@ -4,7 +4,7 @@
 #include "base/duration.hpp"
 #include "base/hex.hpp"
 #include "base/identity.hpp"
-#include "engines/postgresql/client/refusals.hpp"
+#include "engines/postgresql/client/error_mapping.hpp"
 #include "net/callback_timer.hpp"
 #include "net/timer.hpp"
 
@@ -170,7 +170,7 @@ void listener::stand() {
 
 void listener::turn_deaf() {
     deaf_until_ = (lease_clock::now() + deaf_for).time_since_epoch().count();
-    refuse_all({errc::unsupported, server_ +
+    reject_all({errc::unsupported, server_ +
                                        ": notifications do not arrive, as behind a pooler: "
                                        "waiters poll (give notify= the server's own address)"});
     on_->close();

@@ -3,7 +3,7 @@
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
-#include "engines/postgresql/client/refusals.hpp"
+#include "engines/postgresql/client/error_mapping.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -60,7 +60,7 @@ boost::asio::awaitable<answer> pool::ask(statement what, store_down unconnected)
         std::move(begin), boost::asio::use_awaitable);
 }
 
-std::optional<failure> pool::refuse(store_down unconnected) const {
+std::optional<failure> pool::reject(store_down unconnected) const {
     if (closed_) return failure{errc::unreachable, place_ + ": the store is closed"};
     if (waiting_.size() >= bounds_.requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
@@ -77,10 +77,10 @@ std::optional<failure> pool::refuse(store_down unconnected) const {
 
 void pool::enqueue(statement what, store_down unconnected,
                    std::shared_ptr<completion_handler> who) {
-    if (auto refused = refuse(unconnected)) {
+    if (auto rejected = reject(unconnected)) {
         // Posted: an answer must not come before the question has been asked.
-        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
-            who->take(refused);
+        boost::asio::post(executor_, [who = std::move(who), rejected = std::move(*rejected)] {
+            who->take(rejected);
         });
         return;
     }

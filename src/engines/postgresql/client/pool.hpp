@@ -37,7 +37,7 @@
 
 namespace pawl::postgresql {
 
-// Bounds of one pool. A request above the first is refused as `unreachable`: it was never sent.
+// Bounds of one pool. A request above the first is rejected as `unreachable`: it was never sent.
 struct pool_bounds {
     std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet sent
     std::size_t in_flight_max = 256;                    // sent on one connection, not yet answered
@@ -127,7 +127,7 @@ private:
     template <class Handler>
     void submit(statement what, store_down unconnected, Handler&& handler);
     void enqueue(statement what, store_down unconnected, std::shared_ptr<completion_handler> who);
-    std::optional<failure> refuse(store_down unconnected) const;
+    std::optional<failure> reject(store_down unconnected) const;
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pool> self);

@@ -1,7 +1,7 @@
 #include "engines/postgresql/client/wire.hpp"
 
 #include "base/duration.hpp"
-#include "engines/postgresql/client/refusals.hpp"
+#include "engines/postgresql/client/error_mapping.hpp"
 #include "net/callback_timer.hpp"
 #include "net/provider.hpp"
 
@@ -212,7 +212,7 @@ async<void> wire::borrow(std::shared_ptr<wire> self, std::shared_ptr<connection_
     self->lent_ = std::make_shared<lent_connection>(*std::move(given));
     auto* connection = self->lent_->get();
     self->place_ = place_of(connection);
-    auto unfit = refuse(connection, self->place_);
+    auto unfit = reject(connection, self->place_);
     if (self->closed_) unfit = no_answer(self->place_);
     if (unfit) {
         self->drop_connection();
@@ -228,7 +228,7 @@ async<void> wire::borrow(std::shared_ptr<wire> self, std::shared_ptr<connection_
     if (state.has_error()) co_return state.error();
     if (!state->sqlstate.empty())
         co_return explain_error(self->place_, state->sqlstate, state->message);
-    unfit = refuse(*state, self->place_);
+    unfit = reject(*state, self->place_);
     if (unfit) co_return std::move(*unfit);
     co_return result<void>{};
 }

@@ -17,7 +17,7 @@ journal_on_postgresql::journal_on_postgresql(net::loop& where, postgresql_settin
 
 const layout_plan& journal_layout() {
     static const layout_plan plan{embedded::schema_sql,  "postgresql-journal.sql", "journal_layout",
-                                  "journal_layout_v6()", "journal layout",         1};
+                                  "journal_layout_v8()", "journal layout",         1};
     return plan;
 }
 

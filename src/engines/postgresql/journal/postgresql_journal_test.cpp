@@ -1,4 +1,4 @@
-// The journal on a real PostgreSQL: who may, what is refused, and what it does under trouble.
+// The journal on a real PostgreSQL: who may, what is rejected, and what it does under trouble.
 #include "engines/postgresql/journal/postgresql_journal.hpp"
 #include "engines/postgresql/store/postgresql_store.hpp"
 #include "test_support/conformance/client.hpp"
@@ -35,14 +35,14 @@ journal_client open(const postgresql_settings& settings) {
 
 std::string script() { return with_schema(journal_layout().script, "pawl"); }
 
-void expect_refusal(const postgresql_settings& settings, errc code, const std::string& words) {
+void expect_rejection(const postgresql_settings& settings, errc code, const std::string& words) {
     auto mine = open(settings);
-    const auto why = mine.refusal(mine->begin(fresh_run("job", 1)));
+    const auto why = mine.rejection(mine->begin(fresh_run("job", 1)));
     conformance::expect_detail(why, code, words);
     EXPECT_THAT(why.detail, testing::StartsWith("127.0.0.1:"));
 }
 
-// ---- Who may, and what is refused
+// ---- Who may, and what is rejected
 
 // Goal: a user with nothing but the documented privileges can do everything, and whoever lacks one
 // is told. Method: privileges are granted one by one.
@@ -51,11 +51,11 @@ TEST(PostgresqlJournal, TheDocumentedUserMayDoEverythingAndNoLess) {
     server.ask("CREATE ROLE locker LOGIN");
     auto settings = on_port(server.port());
     set_keyword(settings.servers, "user", "locker");
-    expect_refusal(settings, errc::denied, "an administrator runs postgresql-journal.sql once");
+    expect_rejection(settings, errc::denied, "an administrator runs postgresql-journal.sql once");
     server.ask(script());
-    expect_refusal(settings, errc::denied, "permission denied for schema pawl");
+    expect_rejection(settings, errc::denied, "permission denied for schema pawl");
     server.ask("GRANT USAGE ON SCHEMA pawl TO locker");
-    expect_refusal(settings, errc::denied, "permission denied for function journal_layout");
+    expect_rejection(settings, errc::denied, "permission denied for function journal_layout");
     server.ask("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO locker");
     auto mine = open(settings);
     conformance::try_every_verb(mine);
@@ -85,7 +85,8 @@ TEST(PostgresqlJournal, AnEarlierSchemaIsGivenWhatItLacks) {
         "DROP FUNCTION pawl.journal_publish_v1; DROP FUNCTION pawl.journal_publish_v2; "
         "DROP FUNCTION pawl.journal_layout_v2; DROP FUNCTION pawl.journal_layout_v3; "
         "DROP FUNCTION pawl.journal_layout_v4; DROP FUNCTION pawl.journal_layout_v5; "
-        "DROP FUNCTION pawl.journal_layout_v6");
+        "DROP FUNCTION pawl.journal_layout_v6; DROP FUNCTION pawl.journal_layout_v7; "
+        "DROP FUNCTION pawl.journal_layout_v8");
     auto mine = open(on_port(server.port()));
     conformance::try_every_verb(mine);
     // As the earlier one calls it.
@@ -100,8 +101,8 @@ TEST(PostgresqlJournal, ALayoutThatIsNewerIsLeftAlone) {
     postgresql_server server;
     open(on_port(server.port())).begin(fresh_run("job", 1));
     server.ask("UPDATE pawl.journal_marker SET layout = 2");
-    expect_refusal(on_port(server.port()), errc::unsupported,
-                   "the schema pawl has journal layout 2, and this pawl knows 1 at most");
+    expect_rejection(on_port(server.port()), errc::unsupported,
+                     "the schema pawl has journal layout 2, and this pawl knows 1 at most");
     EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.job_run"), "1");
 }
 
@@ -109,20 +110,20 @@ TEST(PostgresqlJournal, AMissingDatabaseAndAStandbyAreNamed) {
     postgresql_server primary;
     auto settings = on_port(primary.port());
     set_keyword(settings.servers, "dbname", "nowhere");
-    expect_refusal(settings, errc::unsupported, "database \"nowhere\" does not exist");
+    expect_rejection(settings, errc::unsupported, "database \"nowhere\" does not exist");
     open(on_port(primary.port())).begin(fresh_run("job", 1));
     postgresql_options following;
     following.primary = primary.port();
     postgresql_server standby{following};
-    expect_refusal(on_port(standby.port(), 500ms), errc::unreachable,
-                   "point the URL at the primary");
+    expect_rejection(on_port(standby.port(), 2s), errc::unreachable,
+                     "point the URL at the primary");
 }
 
 // Goal: what is not of a journal is left alone. Method: a table of another program has our name.
 TEST(PostgresqlJournal, ASchemaOfAnotherProgramIsLeftAlone) {
     postgresql_server server;
     server.ask("CREATE SCHEMA pawl; CREATE TABLE pawl.job_run (id integer)");
-    expect_refusal(on_port(server.port()), errc::rejected, "name_space");
+    expect_rejection(on_port(server.port()), errc::rejected, "name_space");
     EXPECT_EQ(server.ask("SELECT to_regclass('pawl.journal_marker') IS NULL"), "t");
 }
 
@@ -294,7 +295,7 @@ TEST(PostgresqlJournal, AVerbOnALockedTableLeavesNoSessionBehind) {
                "0";
     });
     // Whoever waits for long enough hears why.
-    const auto why = mine.refusal(mine->pause("job", "why", "who"));
+    const auto why = mine.rejection(mine->pause("job", "why", "who"));
     EXPECT_EQ(why.code, errc::unreachable) << why.detail;
     EXPECT_TRUE(why.answered);
 }

@@ -194,8 +194,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
 
--- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
 CREATE OR REPLACE FUNCTION pawl.journal_layout_v6() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v7() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v8() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -531,7 +541,8 @@ BEGIN
   ON CONFLICT (name_space, job_name, partition_number)
   DO UPDATE SET fence_token = excluded.fence_token, checkpoint = excluded.checkpoint
   WHERE c.fence_token <= excluded.fence_token;
-  IF NOT FOUND THEN
+  -- Without a lease it is in no order with others: it saves for itself alone.
+  IF NOT FOUND AND token <> 0 THEN
     RETURN false;
   END IF;
   UPDATE pawl.job_run AS r SET checkpoint = saved
@@ -867,8 +878,9 @@ $$;
 
 -- ---- The control state
 
--- part: 0 pauses, 1 triggers (of each job its first, then of each its second …), 2 ids to cancel, 3 orphans. What is no run has its reason, arguments, who
--- and when in the columns reason, checkpoint, lock_owner and started_at. One snapshot.
+-- part: 0 pauses, 1 triggers, 2 ids to cancel, 3 orphans without their checkpoints; of triggers and
+-- orphans each job's first, then each one's second and so on. What is no run has its reason, arguments,
+-- who and when in the columns reason, checkpoint, lock_owner and started_at. One snapshot.
 CREATE OR REPLACE FUNCTION pawl.journal_board_v1(space text, count integer)
 RETURNS TABLE (
   part integer, run_number bigint, run_id bytea, job_name bytea, partition_number bigint,
@@ -900,11 +912,16 @@ BEGIN
    FROM pawl.job_run AS r WHERE r.name_space = space AND r.cancel_requested AND r.status = 'started'
    ORDER BY r.run_number LIMIT count)
   UNION ALL
-  (SELECT 3, shown.* FROM pawl.job_run AS r
-   JOIN pawl.journal_run AS shown
-                 ON shown.name_space = space AND shown.run_number = r.run_number
-   WHERE r.name_space = space AND r.at_least_once AND r.status = 'abandoned'
-   ORDER BY r.run_number LIMIT count);
+  (SELECT 3, o.run_number, o.run_id, o.job_name, o.partition_number, o.lease_key, o.lock_owner,
+          o.node, o.fence_token, o.occurrence, o.at_least_once, o.started_by, o.status, o.reason,
+          pawl.journal_millis(o.started_at), pawl.journal_millis(o.completed_at),
+          pawl.journal_millis(o.last_heartbeat), o.exit_status, o.attempt, ''::bytea, o.output_size,
+          o.cancel_requested, o.name_space
+   FROM (SELECT r.*, row_number() OVER (PARTITION BY r.job_name ORDER BY r.run_number) AS turn
+         FROM pawl.job_run AS r
+         WHERE r.name_space = space AND r.at_least_once AND r.status = 'abandoned'
+         ORDER BY turn, r.run_number LIMIT count) AS o
+   ORDER BY o.run_number);
 END
 $$;
 
@@ -1090,6 +1107,7 @@ BEGIN
 END
 $$;
 
+-- Those that were seen last, by name.
 CREATE OR REPLACE FUNCTION pawl.journal_nodes_v1(space text, memory bigint, count integer)
 RETURNS TABLE (
   node_id bytea, node_name bytea, version bytea, address bytea, started_at bigint, last_seen bigint,
@@ -1103,9 +1121,11 @@ BEGIN
                       pawl.journal_millis(n.last_seen),
                       greatest(pawl.journal_millis(here) - pawl.journal_millis(n.last_seen), 0),
                       n.running, n.running_max, n.jobs, n.draining
-               FROM pawl.node AS n
-               WHERE n.name_space = space AND n.last_seen >= here - memory * interval '1 millisecond'
-               ORDER BY n.node_name, n.node_id LIMIT count;
+               FROM (SELECT a.* FROM pawl.node AS a
+                     WHERE a.name_space = space
+                       AND a.last_seen >= here - memory * interval '1 millisecond'
+                     ORDER BY a.last_seen DESC, a.node_id LIMIT count) AS n
+               ORDER BY n.node_name, n.node_id;
 END
 $$;
 

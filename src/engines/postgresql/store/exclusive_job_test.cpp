@@ -118,7 +118,7 @@ TEST(ExclusiveJob, ProgramsAndClientsOfPawlExcludeEachOther) {
     classic_table table;
     EXPECT_EQ(table.try_acquire("report", one), 1);
     const auto first = table.token_of("report");
-    EXPECT_EQ(table.mine.refused(fresh_claim("report")).holder, first);
+    EXPECT_EQ(table.mine.rejected(fresh_claim("report")).holder, first);
     EXPECT_EQ(table.release_lock("report", one), 1);
     const auto token = table.mine.granted(fresh_claim("report", 60s));
     EXPECT_GT(token, first);
@@ -169,7 +169,7 @@ TEST(ExclusiveJob, AProgramsWaitsForLocksAreItsOwn) {
 
 TEST(ExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
     const classic_table table;
-    const auto refuses = [&](const std::string& values, const std::string& words) {
+    const auto rejects = [&](const std::string& values, const std::string& words) {
         try {
             table.ask("INSERT INTO exclusive_job VALUES (" + values + ")");
             ADD_FAILURE() << values;
@@ -178,12 +178,12 @@ TEST(ExclusiveJob, WhatIsWrongIsRejectedInOneLine) {
         }
     };
     const std::string instance = "'" + std::string{one} + "'";
-    refuses("'', " + instance + ", now() + interval '1 minute'", "exclusive_job_job_id_check");
-    refuses("repeat('ü', 256), " + instance + ", now() + interval '1 minute'",
+    rejects("'', " + instance + ", now() + interval '1 minute'", "exclusive_job_job_id_check");
+    rejects("repeat('ü', 256), " + instance + ", now() + interval '1 minute'",
             "exclusive_job_job_id_check");
-    refuses("'a', NULL, now() + interval '1 minute'", "job_instance_id");
-    refuses("'a', " + instance + ", NULL", "lock_expires_at");
-    refuses("'a', " + instance + ", now() - interval '1 minute'", "expected a time ahead");
+    rejects("'a', NULL, now() + interval '1 minute'", "job_instance_id");
+    rejects("'a', " + instance + ", NULL", "lock_expires_at");
+    rejects("'a', " + instance + ", now() - interval '1 minute'", "expected a time ahead");
     EXPECT_EQ(table.try_acquire(std::string(255, 'x'), one), 1);
 }
 

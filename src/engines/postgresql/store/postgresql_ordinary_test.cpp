@@ -157,7 +157,7 @@ TEST(PostgresqlOrdinary, AKeyThatIsKnownAsFreeMayBeAnything) {
     auto other = open(on_port(server.port(), 5s));
     pair(mine, "key");
     const auto theirs = other.granted(fresh_claim("key", 60s, "them"));
-    const auto busy_now = mine.refused(fresh_claim("key"));
+    const auto busy_now = mine.rejected(fresh_claim("key"));
     EXPECT_EQ(busy_now.holder, theirs);
     EXPECT_EQ(busy_now.owner, "them");
     EXPECT_FALSE(yes(mine.release("key", fence_token{number(theirs) + 1})));
@@ -170,7 +170,7 @@ TEST(PostgresqlOrdinary, AKeyThatIsKnownAsFreeMayBeAnything) {
     const auto token = mine.granted(mine_again);
     EXPECT_EQ(mine.granted(mine_again), token) << "a repeated claim is the same grant";
     EXPECT_TRUE(yes(mine.withdraw({"key", mine_again.id})));
-    mine.refused(mine_again);
+    mine.rejected(mine_again);
     pair(mine, "key");
     server.ask("DELETE FROM pawl.lease");
     pair(mine, "key");
@@ -244,7 +244,7 @@ TEST(PostgresqlOrdinary, ASearchPathChangesNothing) {
     for (int i = 0; i < 3; ++i) {
         const auto token = mine.granted(fresh_claim("key", 60s));
         EXPECT_EQ(number(token), number(last) + 1);
-        EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
+        EXPECT_EQ(other.rejected(fresh_claim("key")).holder, token);
         EXPECT_TRUE(yes(mine.release("key", token)));
         last = token;
     }
@@ -264,7 +264,7 @@ TEST(PostgresqlOrdinary, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     // The session ends once it has read what was held back.
     until([&] { return sessions(server) == 1; });
     EXPECT_EQ(number(direct.show("key").holder), 0u);
-    direct.refused(wanted);
+    direct.rejected(wanted);
 }
 
 // Goal: a lost answer of the plain statement is unknown, and the same claim gets the same grant.

@@ -155,8 +155,8 @@ async<bool> postgresql_store::ask_for_flag(statement what) {
 async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     const auto self = shared_from_this();
     const auto& common = settings_->common;
-    if (auto refused = rules::refuse_long_ttl(common.quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(common.quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     if (is_ordinary(wanted)) {
         auto asked = call(text_->acquire_known);
         asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
@@ -221,8 +221,8 @@ async<bool> postgresql_store::withdraw(withdrawal given_up) {
 async<std::vector<renewal>> postgresql_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     auto renewing =
         net::renew_in_batches(leases, renew_batch_max, place_of(settings_->servers),
                               [this](std::span<const held> batch, std::vector<renewal>& answers) {
@@ -385,7 +385,7 @@ async<void> postgresql_store::wait_change(std::string key, fence_token seen) {
     if (given_up()) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
-    auto ringing = waiting.rung();
+    auto ringing = waiting.notified();
     co_return co_await std::move(ringing);
 }
 

@@ -410,7 +410,7 @@ TEST(PostgresqlStore, ARestartWithUnsyncedCommitsIsQuarantined) {
         server.restart();
         auto mine = open(careful);
         if (is_loss) {
-            EXPECT_EQ(mine.refused(fresh_claim("other", 500ms)).reason, busy_reason::quarantined);
+            EXPECT_EQ(mine.rejected(fresh_claim("other", 500ms)).reason, busy_reason::quarantined);
         }
         const auto got = mine.granted_in_the_end(fresh_claim("other", 500ms));
         EXPECT_GT(number(got), 0u) << setting;

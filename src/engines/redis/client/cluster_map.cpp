@@ -1,7 +1,7 @@
 #include "engines/redis/client/cluster_map.hpp"
 
 #include "base/ensure.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -123,7 +123,7 @@ boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> 
                 errc::unsupported,
                 one->link->place() + " is no node of a cluster: use redis:// (" + got->text + ")"};
         else if (got->is_error())
-            outcome = explain_refusal(one->link->place(), got->text);
+            outcome = explain_rejection(one->link->place(), got->text);
         else
             outcome = self->apply(*got, *one);
         if (outcome.has_value()) break;

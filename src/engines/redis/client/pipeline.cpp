@@ -46,7 +46,7 @@ boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::siz
         begin, boost::asio::use_awaitable);
 }
 
-std::optional<failure> pipeline::refuse(std::string_view commands, store_down unconnected) const {
+std::optional<failure> pipeline::reject(std::string_view commands, store_down unconnected) const {
     if (state_ == state::closed)
         return failure{errc::unreachable, place_ + ": the store is closed"};
     if (requests_.size() >= bounds_.requests_max ||
@@ -65,10 +65,10 @@ std::optional<failure> pipeline::refuse(std::string_view commands, store_down un
 
 void pipeline::enqueue(std::string_view commands, std::size_t count, instant deadline,
                        store_down unconnected, std::shared_ptr<completion_handler> who) {
-    if (auto refused = refuse(commands, unconnected)) {
+    if (auto rejected = reject(commands, unconnected)) {
         // Posted: an answer must not come before the question has been asked.
-        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
-            who->take(refused);
+        boost::asio::post(executor_, [who = std::move(who), rejected = std::move(*rejected)] {
+            who->take(rejected);
         });
         return;
     }

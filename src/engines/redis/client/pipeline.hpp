@@ -38,7 +38,7 @@ namespace pawl::redis {
 
 using answer = result<reply>;
 
-// Bounds of one pipeline. A request above them is refused as `unreachable`: it was never sent.
+// Bounds of one pipeline. A request above them is rejected as `unreachable`: it was never sent.
 struct pipeline_bounds {
     std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet answered
     std::size_t unsent_max = std::size_t{64} << 20;     // bytes of them that are not yet sent
@@ -112,7 +112,7 @@ private:
     template <class Handler>
     void submit(std::string_view commands, std::size_t count, instant deadline,
                 store_down unconnected, Handler&& handler);
-    std::optional<failure> refuse(std::string_view commands, store_down unconnected) const;
+    std::optional<failure> reject(std::string_view commands, store_down unconnected) const;
     void enqueue(std::string_view commands, std::size_t count, instant deadline,
                  store_down unconnected, std::shared_ptr<completion_handler> who);
 

@@ -32,9 +32,9 @@ TEST(ReplyParser, ReadsEveryKindOfReply) {
     EXPECT_EQ(parse_one(parser, "$-1\r\n").kind, reply_kind::nil);
     EXPECT_EQ(parse_one(parser, "*-1\r\n").kind, reply_kind::nil);
     EXPECT_EQ(parse_one(parser, "*0\r\n").kind, reply_kind::array);
-    const auto refused = parse_one(parser, "-ERR no\r\n");
-    EXPECT_TRUE(refused.is_error());
-    EXPECT_EQ(refused.text, "ERR no");
+    const auto rejected = parse_one(parser, "-ERR no\r\n");
+    EXPECT_TRUE(rejected.is_error());
+    EXPECT_EQ(rejected.text, "ERR no");
     const auto nested = parse_one(parser, "*3\r\n:1\r\n*2\r\n$1\r\na\r\n$-1\r\n+b\r\n");
     ASSERT_EQ(nested.elements.size(), 3u);
     EXPECT_EQ(nested.elements[1].elements.at(0).text, "a");

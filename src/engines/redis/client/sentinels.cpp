@@ -4,7 +4,7 @@
 #include "base/identity.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/client/session.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -102,7 +102,7 @@ async<server_address> sentinels::ask_address(std::size_t which, instant deadline
     if (said.is_error() && is_unknown_command(said.text))
         co_return failure{errc::unsupported,
                           place + " is no sentinel: " + base::printable(said.text)};
-    if (said.is_error()) co_return explain_refusal(place, said.text);
+    if (said.is_error()) co_return explain_rejection(place, said.text);
     if (said.kind == reply_kind::nil)
         co_return failure{errc::unsupported, place + ": the sentinel knows no master named '" +
                                                  base::printable(settings_->master_name) + "'"};
@@ -126,7 +126,7 @@ async<server_address> sentinels::find(instant deadline) {
         if (!why || (may_pass(why->code) && !may_pass(found.error().code))) why = found.error();
         if (closed_ || lease_clock::now() >= deadline) break;
     }
-    why->detail += " (asked for the master " + settings_->master_name + ")";
+    why->detail += " (master " + settings_->master_name + ")";
     co_return *why;
 }
 
@@ -157,7 +157,7 @@ async<std::vector<sentinels::sentinel_reply>> sentinels::ask_quorum(instant dead
         if (got.has_error())
             all.push_back({place, got.error()});
         else if (got->front().is_error())
-            all.push_back({place, explain_refusal(place, got->front().text)});
+            all.push_back({place, explain_rejection(place, got->front().text)});
         else
             all.push_back({place, got->front().text});
     }

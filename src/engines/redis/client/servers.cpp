@@ -2,7 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/identity.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
 
@@ -198,7 +198,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
         last.unreached = std::move(last.to);
         return last.got.error().code == errc::unreachable ? next_step::later : next_step::finished;
     }
-    // Where the node may not answer at all, the refusal stands in front of the call's own.
+    // Where the node may not answer at all, the rejection stands in front of the call's own.
     if (last.asking && last.got->elements.size() >= 2) {
         auto& parts = last.got->elements;
         if (parts.front().is_error()) parts[1] = parts.front();
@@ -219,7 +219,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
     if (!map_ && is_read_only(words)) {
         // By the same name there may be another server by now.
         link->leave("it is no master any more");
-        last.got = explain_refusal(link->place(), words);
+        last.got = explain_rejection(link->place(), words);
         return sentinels_ ? next_step::later : next_step::finished;
     }
     if (map_) {
@@ -230,7 +230,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
             return next_step::finished;
         }
         if (is_cluster_in_motion(words)) {
-            auto why = explain_refusal(link->place(), words);
+            auto why = explain_rejection(link->place(), words);
             why.code = errc::unreachable;
             last.got = std::move(why);
             last.to = map_->at(shard);
@@ -238,7 +238,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
             return next_step::later;
         }
     }
-    last.got = explain_refusal(link->place(), words);
+    last.got = explain_rejection(link->place(), words);
     return next_step::finished;
 }
 
@@ -302,7 +302,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         next = judge(call, shard, how, last);
     }
     if (next != next_step::finished && last.got.has_value())
-        last.got = failure{errc::unreachable, explain_refusal(place(), last.got->text).detail};
+        last.got = failure{errc::unreachable, explain_rejection(place(), last.got->text).detail};
     co_return std::move(last.got);
 }
 

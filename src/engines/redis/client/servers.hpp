@@ -1,12 +1,12 @@
 // The Redis servers behind one store, alone, behind sentinels or sharded: sends each call to the
 // one that serves it, and follows when that is another.
 //
-// What surely had no effect (a redirection, a replica's refusal, a server that is not there) is
+// What surely had no effect (a redirection, a replica's rejection, a server that is not there) is
 // sent again within the deadline; anything else is the caller's to judge.
 #pragma once
 
 #include "engines/redis/client/cluster_map.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/client/script.hpp"
 #include "engines/redis/client/sentinels.hpp"
 

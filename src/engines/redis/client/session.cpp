@@ -3,7 +3,7 @@
 #include "base/digest.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "net/provider.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -25,8 +25,8 @@ failure not_resp(const std::string& place, const std::string& why) {
 
 failure hung_up(net::byte_stream& stream, const std::string& place,
                 const boost::system::error_code& error) {
-    if (auto refused = stream.explain_alert(error))
-        return {refused->code, place + ": " + refused->detail};
+    if (auto rejected = stream.explain_alert(error))
+        return {rejected->code, place + ": " + rejected->detail};
     if (error == boost::asio::error::eof || error == boost::asio::error::connection_reset ||
         error == boost::asio::error::broken_pipe) {
         const auto* hint = stream.is_secure() ? " (it may want a client certificate: cert=, key=)"
@@ -43,7 +43,7 @@ std::string_view hello_version(const reply& hello) {
     return {};
 }
 
-std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
+std::optional<failure> reject_old(const std::string& place, std::string_view version) {
     const auto major = base::leading_number<int>(version);
     if (!major || *major >= oldest_version) return std::nullopt;
     return failure{errc::unsupported, place + ": Redis " + base::printable(version) +
@@ -129,9 +129,9 @@ struct greeting {
 
 // A sentinel's word can be older, or newer, than what the server knows of itself. Without the right
 // to ask, the first write will tell.
-std::optional<failure> refuse_replica(const reply& role, const std::string& place) {
+std::optional<failure> reject_replica(const reply& role, const std::string& place) {
     if (role.is_error() && is_missing_privilege(role.text)) return std::nullopt;
-    if (role.is_error()) return explain_refusal(place, role.text);
+    if (role.is_error()) return explain_rejection(place, role.text);
     if (!role.elements.empty() && role.elements[0].text == "master") return std::nullopt;
     const auto name = role.elements.empty() ? std::string{} : role.elements[0].text;
     return failure{errc::unreachable,
@@ -140,7 +140,7 @@ std::optional<failure> refuse_replica(const reply& role, const std::string& plac
 
 // What the application has left in the connection shows in the answers: one that comes late stands
 // in the place of the next.
-std::optional<failure> refuse_lent(const greeting& asked, const replies& got,
+std::optional<failure> reject_lent(const greeting& asked, const replies& got,
                                    const std::string& place) {
     const auto& selected = got[*asked.select_at];
     const auto& role = got[*asked.role_at];
@@ -162,23 +162,23 @@ std::optional<failure> refuse_lent(const greeting& asked, const replies& got,
 
 std::optional<failure> judge(const greeting& asked, const replies& got, const std::string& place) {
     if (asked.auth_at && got[*asked.auth_at].is_error())
-        return failure{errc::denied, explain_refusal(place, got[*asked.auth_at].text).detail};
+        return failure{errc::denied, explain_rejection(place, got[*asked.auth_at].text).detail};
     const auto& hello = got[asked.hello_at];
     if (hello.is_error() && hello.text.starts_with("NOAUTH"))
-        return explain_refusal(place, hello.text);
+        return explain_rejection(place, hello.text);
     if (asked.select_at && got[*asked.select_at].is_error()) {
         // Who may not select is in database 0.
         const auto& words = got[*asked.select_at].text;
         if (asked.selects != 0 || !is_missing_privilege(words))
-            return explain_refusal(place, words);
+            return explain_rejection(place, words);
     }
     if (asked.role_at)
-        if (auto bad = refuse_replica(got[*asked.role_at], place)) return bad;
+        if (auto bad = reject_replica(got[*asked.role_at], place)) return bad;
     if (!hello.is_error() && !hello.is_array())
         return not_resp(place, "an unexpected answer to HELLO");
     if (hello.is_error() && !is_unknown_command(hello.text) && !is_missing_privilege(hello.text))
-        return explain_refusal(place, hello.text);
-    return refuse_old(place, hello_version(hello));
+        return explain_rejection(place, hello.text);
+    return reject_old(place, hello_version(hello));
 }
 
 // What CONFIG GET told; empty where it did not.
@@ -209,7 +209,7 @@ std::string place_of_data(std::string_view server, const reply& folder, const re
 
 // A quarantine sees a server that forgot everything; one that throws single records away has the
 // marker still.
-std::optional<failure> refuse_eviction(const reply& memory, const std::string& place) {
+std::optional<failure> reject_eviction(const reply& memory, const std::string& place) {
     if (memory.is_error()) return std::nullopt;  // doctor says that it could not look
     const auto limit = field_of(memory.text, "maxmemory");
     const auto policy = field_of(memory.text, "maxmemory_policy");
@@ -238,11 +238,11 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
     if (told.has_error()) co_return told.error();
     const auto& server = told->front();
     session_facts facts;
-    if (server.is_error() && guarded) co_return explain_refusal(place, server.text);
-    if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
+    if (server.is_error() && guarded) co_return explain_rejection(place, server.text);
+    if (auto old = reject_old(place, field_of(server.text, "redis_version")))
         co_return std::move(*old);
     if (guarded)
-        if (auto unfit = refuse_eviction((*told)[1], place)) co_return std::move(*unfit);
+        if (auto unfit = reject_eviction((*told)[1], place)) co_return std::move(*unfit);
     facts.run_id = field_of(server.text, "run_id");
     // Behind sentinels and in a cluster others have copies, by design.
     // The application may find another server, by means of its own.
@@ -322,7 +322,7 @@ async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
     const auto got = co_await exchange(stream, parser, asked.commands, asked.count, place);
     if (got.has_error()) co_return got.error();
     if (settings->lent_by)
-        if (auto bad = refuse_lent(asked, *got, place)) co_return std::move(*bad);
+        if (auto bad = reject_lent(asked, *got, place)) co_return std::move(*bad);
     if (auto bad = judge(asked, *got, place)) co_return std::move(*bad);
     const bool hello_failed = (*got)[asked.hello_at].is_error();
     if (!settings->common.quarantine && !hello_failed) co_return session_facts{};

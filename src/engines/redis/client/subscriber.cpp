@@ -1,7 +1,7 @@
 #include "engines/redis/client/subscriber.hpp"
 
 #include "base/duration.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/client/session.hpp"
 #include "net/callback_timer.hpp"
 
@@ -160,7 +160,7 @@ bool subscriber::take(const reply& push) {
     for (auto& [name, where] : places_) {
         if (where.number != asked.number) continue;
         if (push.is_error())
-            refuse(where, explain_refusal(server_, push.text));
+            reject(where, explain_rejection(server_, push.text));
         else
             confirm(where);
     }

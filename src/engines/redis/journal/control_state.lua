@@ -1,4 +1,4 @@
--- ARGV entries_max bytes_max; reply {pauses, triggers, cancels, orphans}: job, text...; id, text...; id...; row...
+-- ARGV entries_max bytes_max rows_looked_max; reply {pauses, triggers, cancels, orphans}: job, text...; id, text...; id...; row...
 local last = ARGV[1] - 1
 -- Pairs of a job and a text.
 local function pauses()
@@ -24,45 +24,65 @@ local function job_of(text)
   local _, behind_time = part_at(text, 1)
   return (part_at(text, behind_time))
 end
--- Of each job its first, then of each its second: pairs of an id and a text, the oldest first.
+-- '' of a text that no journal wrote.
+local function readable_job_of(text)
+  local is_ours, job = pcall(job_of, text)
+  return is_ours and job or ''
+end
+-- Of these, the oldest first, of each job its first, then of each its second and so on; again the oldest first.
+local function fair(all)
+  local turns = {}
+  for i = 1, #all do
+    local job = all[i].job
+    turns[job] = (turns[job] or 0) + 1
+    all[i].turn, all[i].place = turns[job], i
+  end
+  table.sort(all, function(a, b)
+    if a.turn ~= b.turn then return a.turn < b.turn end
+    return a.place < b.place
+  end)
+  local chosen, bytes = {}, 0
+  for i = 1, math.min(#all, last + 1) do
+    if bytes > tonumber(ARGV[2]) then break end
+    chosen[i] = all[i]
+    bytes = bytes + all[i].bytes
+  end
+  table.sort(chosen, function(a, b) return a.place < b.place end)
+  return chosen
+end
+-- Pairs of an id and a text.
 local function triggers()
-  local turns, order, from = {}, {}, 0
+  local all, from = {}, 0
   repeat
     local ids = call('ZRANGE', base .. 'triggers', from, from + last)
     local told = #ids > 0 and call('HMGET', base .. 'trigger_texts', unpack(ids)) or {}
     for i = 1, #ids do
       if told[i] then
-        local job = job_of(told[i])
-        turns[job] = (turns[job] or 0) + 1
-        order[#order + 1] = {turn = turns[job], place = from + i, id = ids[i], text = told[i]}
+        all[#all + 1] = {job = readable_job_of(told[i]), id = ids[i], text = told[i], bytes = #ids[i] + #told[i]}
       end
     end
     from = from + #ids
   until #ids <= last
-  table.sort(order, function(a, b)
-    if a.turn ~= b.turn then return a.turn < b.turn end
-    return a.place < b.place
-  end)
-  local chosen, bytes = {}, 0
-  for i = 1, math.min(#order, last + 1) do
-    if bytes > tonumber(ARGV[2]) then break end
-    chosen[i] = order[i]
-    bytes = bytes + #order[i].id + #order[i].text
-  end
-  table.sort(chosen, function(a, b) return a.place < b.place end)
   local found = {}
-  for i = 1, #chosen do
-    found[#found + 1] = chosen[i].id
-    found[#found + 1] = chosen[i].text
+  for _, one in ipairs(fair(all)) do
+    found[#found + 1] = one.id
+    found[#found + 1] = one.text
   end
   return found
 end
-local orphans, bytes = {}, 0
-local abandoned = call('ZRANGE', base .. 'status:abandoned', 0, last)
-for i = 1, #abandoned do
-  if bytes <= tonumber(ARGV[2]) and call('HGET', base .. 'run:' .. abandoned[i], 'mode') == 'at_least_once' then
-    orphans[#orphans + 1] = whole_row(abandoned[i])
-    bytes = bytes + bytes_of(orphans[#orphans])
-  end
+-- Rows without their checkpoints, so that their bytes need no bound.
+local function orphans()
+  local all, from = {}, 0
+  repeat
+    local ids = call('ZRANGE', base .. 'status:abandoned', from, from + last)
+    for i = 1, #ids do
+      local row = call('HMGET', base .. 'run:' .. ids[i], 'mode', 'job')
+      if row[1] == 'at_least_once' then all[#all + 1] = {job = row[2] or '', id = ids[i], bytes = 0} end
+    end
+    from = from + #ids
+  until #ids <= last or from >= tonumber(ARGV[3])
+  local found = {}
+  for i, one in ipairs(fair(all)) do found[i] = short_row(one.id) end
+  return found
 end
-return {pauses(), triggers(), call('ZRANGE', base .. 'cancels', 0, last), orphans}
+return {pauses(), triggers(), call('ZRANGE', base .. 'cancels', 0, last), orphans()}

@@ -1,4 +1,4 @@
--- ARGV id token status reason exit_status|'' finish|judge; reply 1, or 0 when stale. A judge ends only what has been silent, and a repetition of his has the same reason.
+-- ARGV id token status reason exit_status|'' finish|judge; reply 1, or 0 when stale. A judge ends only what has been silent, and a repetition by the same judge has the same reason.
 local id, status = ARGV[1], ARGV[3]
 local key = base .. 'run:' .. id
 local row = call('HMGET', key, 'status', 'token', 'job', 'place', 'silence', 'node', 'attempt', 'reason', 'cancel')

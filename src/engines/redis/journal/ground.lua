@@ -36,9 +36,8 @@ local function add_event(id, kind, text, node, token, attempt)
   end
 end
 
--- All that is known of a run, as field, value, field, value; nothing where there is none.
-local function whole_row(id)
-  local row = call('HGETALL', base .. 'run:' .. id)
+-- What the fields of its row do not say of a run; nothing where there is no row.
+local function named_row(row, id)
   if #row == 0 then return false end
   row[#row + 1] = 'id'
   row[#row + 1] = id
@@ -48,6 +47,23 @@ local function whole_row(id)
     row[#row + 1] = due
   end
   return row
+end
+
+-- All that is known of a run, as field, value, field, value; nothing where there is none.
+local function whole_row(id) return named_row(call('HGETALL', base .. 'run:' .. id), id) end
+
+-- The same without its checkpoint, which may be long.
+local short_fields = {'attempt', 'cancel', 'ended', 'exit', 'firing', 'heard', 'job', 'key', 'mode', 'node', 'output',
+  'owner', 'partition', 'reason', 'silence', 'started', 'status', 'token', 'trigger'}
+local function short_row(id)
+  local row, values = {}, call('HMGET', base .. 'run:' .. id, unpack(short_fields))
+  for i = 1, #short_fields do
+    if values[i] then
+      row[#row + 1] = short_fields[i]
+      row[#row + 1] = values[i]
+    end
+  end
+  return named_row(row, id)
 end
 
 local function bytes_of(row)

@@ -24,6 +24,8 @@ constexpr std::size_t pruned_a_call = 100;
 constexpr std::size_t published_a_call = 50;
 constexpr std::size_t reply_bytes_a_call = std::size_t{1} << 20;
 constexpr std::size_t control_bytes_max = std::size_t{4} << 20;
+// Of more abandoned runs a look has the oldest.
+constexpr std::size_t orphans_looked_max = 5 * control_entries_max;
 // Small chunks of output that follow each other are kept as one of at most so many bytes.
 constexpr std::size_t merged_chunk_max = std::size_t{16} * 1024;
 // Chunks that one more lets go of: one or two, but after a gap, or under a smaller limit.

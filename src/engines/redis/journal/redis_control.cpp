@@ -1,43 +1,42 @@
 #include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
+#include "engines/rules/journal/node_list.hpp"
 #include "engines/rules/journal/texts.hpp"
+#include "engines/rules/journal/unreadable.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <tuple>
 
 namespace pawl::redis {
 namespace {
 
 std::int64_t count_of(std::size_t count) { return static_cast<std::int64_t>(count); }
 
-// {name, text, name, text...}; false for one that cannot be read.
-template <class Entry>
-bool read_entries(const reply& told, std::vector<Entry>& into,
-                  std::optional<Entry> (*read)(const std::string&, std::string_view)) {
-    for (std::size_t i = 0; i + 1 < told.elements.size(); i += 2) {
-        auto one = read(told.elements[i].text, told.elements[i + 1].text);
-        if (!one) return false;
-        into.push_back(std::move(*one));
-    }
-    return true;
+// {name, text, name, text...}
+template <class Take>
+void for_each_pair(const reply& told, Take take) {
+    for (std::size_t i = 0; i + 1 < told.elements.size(); i += 2)
+        take(told.elements[i].text, told.elements[i + 1].text);
 }
 
-// {pauses, triggers, cancels, orphans}
+// {pauses, triggers, cancels, orphans}; one that cannot be read keeps none of the others away.
 std::optional<control_state> read_whole(const reply& got) {
     const auto& parts = got.elements;
+    if (parts.size() != 4) return std::nullopt;
     control_state all;
-    if (parts.size() != 4 || !read_entries<job_pause>(parts[0], all.pauses, read_pause) ||
-        !read_entries<run_trigger>(parts[1], all.triggers, read_trigger))
-        return std::nullopt;
+    for_each_pair(parts[0], [&](const std::string& job, const std::string& text) {
+        auto pause = read_pause(job, text);
+        all.pauses.push_back(pause ? std::move(*pause)
+                                   : journals::unreadable_pause(job, "no journal wrote it"));
+    });
+    for_each_pair(parts[1], [&](const std::string& id, const std::string& text) {
+        if (auto trigger = read_trigger(id, text)) all.triggers.push_back(std::move(*trigger));
+    });
     for (const auto& one : parts[2].elements) all.cancels.push_back(one.text);
-    for (const auto& one : parts[3].elements) {
-        auto found = read_run(one);
-        if (!found) return std::nullopt;
-        all.orphans.push_back(std::move(*found));
-    }
+    for (const auto& one : parts[3].elements)
+        if (auto run = read_run(one)) all.orphans.push_back(std::move(*run));
     return all;
 }
 
@@ -48,6 +47,7 @@ std::optional<control_state> read_whole(const reply& got) {
 async<control_state> redis_journal::read_control_state() {
     auto call = reading(scripts_.control_state);
     call.add(count_of(control_entries_max)).add(count_of(control_bytes_max));
+    call.add(count_of(orphans_looked_max));
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
     auto all = read_whole(*got);
@@ -133,10 +133,8 @@ async<std::vector<job_entry>> redis_journal::list_jobs(std::string after, std::s
         const auto got = co_await ask(call);
         if (got.has_error()) co_return got.error();
         for (std::size_t i = 0; i + 1 < got->elements.size(); i += 2) {
-            auto one = read_job(got->elements[i].text, got->elements[i + 1]);
-            if (!one) co_return unreadable("the published jobs");
-            after = one->name;
-            found.push_back(std::move(*one));
+            after = got->elements[i].text;
+            if (auto one = read_job(after, got->elements[i + 1])) found.push_back(std::move(*one));
         }
         if (got->elements.empty()) break;
         if (state.cancelled() != boost::asio::cancellation_type::none) break;
@@ -183,13 +181,11 @@ async<std::vector<node_entry>> redis_journal::list_nodes() {
     if (got->elements.empty()) co_return unreadable("the nodes");
     std::vector<node_entry> found;
     for (std::size_t i = 1; i + 1 < got->elements.size(); i += 2) {
-        auto one = read_node(got->elements[i].text, got->elements[i + 1], got->elements[0].number);
-        if (!one) co_return unreadable("the nodes");
-        found.push_back(std::move(*one));
+        const auto& id = got->elements[i].text;
+        auto one = read_node(id, got->elements[i + 1], got->elements[0].number);
+        found.push_back(one ? std::move(*one) : journals::unreadable_node(id));
     }
-    std::sort(found.begin(), found.end(), [](const node_entry& one, const node_entry& other) {
-        return std::tie(one.name, one.id) < std::tie(other.name, other.id);
-    });
+    journals::shorten(found);
     co_return found;
 }
 

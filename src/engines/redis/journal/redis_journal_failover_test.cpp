@@ -70,10 +70,10 @@ void expect_all_whole(journal_client& mine, int written) {
 // Goal: no script sees half of a journal. Method: its slot goes to and fro under load, with some of
 // its names on each side for a while.
 TEST(RedisJournalCluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
-    testing_servers::redis_cluster cluster;
+    testing_servers::redis_cluster cluster{{.node_timeout = 15s}};
     redis_settings settings;
     settings.shape = topology::cluster;
-    settings.common.timeout = 5s;
+    settings.common.timeout = 20s;
     for (std::size_t i = 0; i < cluster.size(); ++i)
         settings.seeds.push_back({"127.0.0.1", cluster.node(i).port()});
     auto mine = open(settings);
@@ -88,9 +88,9 @@ TEST(RedisJournalCluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
         hasty_settings.common.timeout = 50ms;
         auto hasty = open(hasty_settings);
         // On a busy machine the time may be up while an answer is on its way.
-        auto why = hasty.refusal(hasty->begin(fresh_run("hasty", 1)));
+        auto why = hasty.rejection(hasty->begin(fresh_run("hasty", 1)));
         for (int again = 0; again < 100 && why.code == errc::outcome_unknown; ++again)
-            why = hasty.refusal(hasty->begin(fresh_run("hasty", 1)));
+            why = hasty.rejection(hasty->begin(fresh_run("hasty", 1)));
         EXPECT_EQ(name_of(why.code), "unreachable") << why.detail;
         cluster.finish_move(slot, from, to);
         load.until_more(50);
@@ -102,12 +102,13 @@ TEST(RedisJournalCluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
 // Goal: what a replica has confirmed outlives its master. Method: wait=1, and the master is killed
 // under load.
 TEST(RedisJournalSentinel, WhatWasConfirmedOutlivesItsMaster) {
-    testing_servers::redis_sentinels servers;
+    // The master is not to be given up before it is killed.
+    testing_servers::redis_sentinels servers{{.down_after = 6s}};
     servers.wait_until_ready();
     redis_settings settings;
     settings.shape = topology::sentinel;
     settings.master_name = testing_servers::redis_sentinels::master_name;
-    settings.common.timeout = 2s;
+    settings.common.timeout = 20s;
     settings.replicas = 1;
     for (const auto port : servers.ports()) settings.seeds.push_back({"127.0.0.1", port});
     auto mine = open(settings);

@@ -74,7 +74,7 @@ async<run_page> redis_journal::list_runs(run_filter which, std::string after, st
         if (got->elements.empty()) co_return unreadable("an index of runs");
         for (std::size_t i = 1; i < got->elements.size(); ++i) {
             auto found = read_run(got->elements[i]);
-            if (!found) co_return unreadable("a run");
+            if (!found) continue;
             page.records.push_back(std::move(*found));
             if (page.records.size() == limit) last_kept = value_in(got->elements[i], "place");
         }
@@ -139,26 +139,31 @@ async<bool> redis_journal::request_cancel(std::string id, std::string by) {
     return ask_flag(std::move(call));
 }
 
+// The index counts rows that cannot be read, `skip` does not: so each page begins at the first.
 async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
     std::vector<run_record> found;
-    while (found.size() < limit) {
-        const auto wanted = std::min(rows_a_call, limit - found.size());
+    std::string from{"0"};
+    do {
         auto call = reading(scripts_.stale);
-        call.add(count_of(skip + found.size()))
-            .add(count_of(wanted))
-            .add(count_of(reply_bytes_a_call));
+        call.add(from).add(count_of(skip)).add(count_of(rows_a_call));
+        call.add(count_of(reply_bytes_a_call));
         const auto got = co_await ask(call);
         if (got.has_error()) co_return got.error();
-        for (const auto& row : got->elements) {
-            auto one = read_run(row);
-            if (!one) co_return unreadable("a run");
-            found.push_back(std::move(*one));
+        if (got->elements.empty()) co_return unreadable("the index of heartbeats");
+        for (std::size_t i = 1; i < got->elements.size() && found.size() < limit; ++i) {
+            auto one = read_run(got->elements[i]);
+            if (!one) continue;
+            if (skip > 0)
+                --skip;
+            else
+                found.push_back(std::move(*one));
         }
-        if (got->elements.empty() || lease_clock::now() >= deadline) break;
+        from = got->elements.front().text;
+        if (lease_clock::now() >= deadline) break;
         if (state.cancelled() != boost::asio::cancellation_type::none) break;
-    }
+    } while (!from.empty() && found.size() < limit);
     co_return found;
 }
 

@@ -3,7 +3,7 @@
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/client/session.hpp"
 
 #include <algorithm>

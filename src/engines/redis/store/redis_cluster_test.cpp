@@ -16,6 +16,7 @@ using testing_servers::redis_cluster;
 redis_settings nodes_of(redis_cluster& cluster) {
     redis_settings settings;
     settings.shape = topology::cluster;
+    settings.common.timeout = 20s;
     for (std::size_t i = 0; i < cluster.size(); ++i)
         settings.seeds.push_back({"127.0.0.1", cluster.node(i).port()});
     return settings;
@@ -57,7 +58,11 @@ long clients_of(redis_cluster& cluster) {
 
 class ClusterAtRest : public ::testing::Test {
 protected:
-    static void SetUpTestSuite() { cluster_ = std::make_unique<redis_cluster>(); }
+    // No node is given up, however long the machine lets it stand still.
+    static void SetUpTestSuite() {
+        cluster_ = std::make_unique<redis_cluster>(
+            testing_servers::redis_cluster_options{.node_timeout = 15s});
+    }
     static void TearDownTestSuite() { cluster_.reset(); }
     void SetUp() override {
         for (std::size_t i = 0; i < cluster().size(); ++i) cluster().node(i).ask({"FLUSHALL"});
@@ -140,23 +145,32 @@ TEST_F(ClusterAtRest, AFrozenNodeMakesItsOwnLeasesUnknown) {
         leases.push_back(lease_of(key, patient.granted(fresh_claim(key, 60s)), 60s));
         there.push_back(cluster().owner_of(slot_of_lock(key)) == frozen);
     }
-    // Its connections are made.
-    until([&] {
-        const auto all = mine.renew(leases);
-        return all.has_value() && std::ranges::count(*all, renewal::renewed) == 30;
-    });
-    cluster().node(frozen).freeze();
-    const auto answers = mine.renew(leases);
-    cluster().node(frozen).thaw();
-    ASSERT_TRUE(answers.has_value()) << answers.error().detail;
-    for (std::size_t i = 0; i < leases.size(); ++i)
-        EXPECT_EQ((*answers)[i], there[i] ? renewal::unknown : renewal::renewed) << i;
-    EXPECT_EQ(patient.renew(leases.front()), renewal::renewed);
+    // A busy machine may make another node late as well, but not each time.
+    bool others_are_known = false;
+    for (int turn = 0; turn < 5 && !others_are_known; ++turn) {
+        // Its connections are made.
+        until([&] {
+            const auto all = mine.renew(leases);
+            return all.has_value() && std::ranges::count(*all, renewal::renewed) == 30;
+        });
+        cluster().node(frozen).freeze();
+        const auto answers = mine.renew(leases);
+        cluster().node(frozen).thaw();
+        ASSERT_TRUE(answers.has_value()) << answers.error().detail;
+        others_are_known = true;
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+            if (!there[i] && (*answers)[i] == renewal::renewed) continue;
+            EXPECT_EQ((*answers)[i], renewal::unknown) << i;
+            if (!there[i]) others_are_known = false;
+        }
+        EXPECT_EQ(patient.renew(leases.front()), renewal::renewed);
+    }
+    EXPECT_TRUE(others_are_known);
 }
 
-// ---- Refusals
+// ---- Rejections
 
-void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
+void expect_rejection(const redis_settings& settings, errc code, const std::string& words) {
     auto mine = open_client(settings);
     conformance::expect_failure(mine.acquire(fresh_claim("key")), code, words);
 }
@@ -165,22 +179,22 @@ TEST_F(ClusterAtRest, WhatIsNoClusterIsUnsupportedAndTheOtherWayRound) {
     redis_server alone;
     auto settings = nodes_of(cluster());
     settings.seeds = {{"127.0.0.1", alone.port()}};
-    expect_refusal(settings, errc::unsupported, "is no node of a cluster");
+    expect_rejection(settings, errc::unsupported, "is no node of a cluster");
     redis_settings single;
     // A node that does not serve the key, or it would not object.
     const auto owner = cluster().owner_of(crc16("pawl:lock:key") % cluster_slots);
     single.port = cluster().node((owner + 1) % 3).port();
-    expect_refusal(single, errc::unsupported, "redis+cluster://");
+    expect_rejection(single, errc::unsupported, "redis+cluster://");
 }
 
 TEST_F(ClusterAtRest, NoServerIsUnreachableWithinTheTimeout) {
     auto settings = nodes_of(cluster());
     settings.common.timeout = 300ms;
     settings.seeds = {{"127.0.0.1", testing_servers::free_port()}};
-    const auto asked = lease_clock::now();
-    expect_refusal(settings, errc::unreachable, "refused");
-    EXPECT_LT(lease_clock::now() - asked, 2s);
+    EXPECT_TRUE(conformance::takes_less(
+        2s, [&] { expect_rejection(settings, errc::unreachable, "refused"); }));
     // One that is there is enough.
+    settings.common.timeout = 10s;
     settings.seeds.push_back({"127.0.0.1", cluster().node(1).port()});
     EXPECT_GT(number(open_client(settings).granted(fresh_claim("key"))), 0u);
 }
@@ -235,7 +249,7 @@ TEST_F(ClusterAtRest, TheDocumentedUserMayDoEverything) {
     EXPECT_EQ(mine.all("", 10).size(), 1u);
     EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older)->accepted);
     settings.password = "wrong-password";
-    expect_refusal(settings, errc::denied, "WRONGPASS");
+    expect_rejection(settings, errc::denied, "WRONGPASS");
 }
 
 TEST_F(ClusterAtRest, TheDoctorSeesEveryMaster) {
@@ -277,7 +291,7 @@ TEST(ClusterOverTls, EveryNodeIsVerified) {
                                 [](const finding& one) { return one.check == "tls"; }));
     }
     settings.tls->ca = keys->other_ca();
-    expect_refusal(settings, errc::denied, "certificate is rejected");
+    expect_rejection(settings, errc::denied, "certificate is rejected");
 }
 
 // ---- Slots that move
@@ -313,8 +327,8 @@ TEST_F(ClusterAtRest, AHalfMovedSlotIsServedKeyByKey) {
     cluster().node(from).ask({"MIGRATE", "127.0.0.1", std::to_string(cluster().node(to).port()),
                               name_of_lock(gone), "0", "5000"});
     const auto asks = errors_named(cluster(), "ASK");
-    EXPECT_EQ(mine.refused(fresh_claim(gone)).holder, gone_token);
-    EXPECT_EQ(mine.refused(fresh_claim(stays)).holder, stays_token);
+    EXPECT_EQ(mine.rejected(fresh_claim(gone)).holder, gone_token);
+    EXPECT_EQ(mine.rejected(fresh_claim(stays)).holder, stays_token);
     const auto both = mine.renew({lease_of(gone, gone_token), lease_of(stays, stays_token)});
     ASSERT_TRUE(both.has_value()) << both.error().detail;
     EXPECT_EQ(*both, (std::vector<renewal>{renewal::renewed, renewal::renewed}));
@@ -323,14 +337,14 @@ TEST_F(ClusterAtRest, AHalfMovedSlotIsServedKeyByKey) {
     EXPECT_GT(next, gone_token);
     EXPECT_GT(errors_named(cluster(), "ASK"), asks);
     // A key that is not listed yet needs its index, which is on one side only.
-    const auto refused = hasty.acquire(fresh_claim(fresh));
-    ASSERT_TRUE(refused.has_error());
+    const auto rejected = hasty.acquire(fresh_claim(fresh));
+    ASSERT_TRUE(rejected.has_error());
     // Of the last attempt, which the deadline may meet on its way, nobody knows what became.
-    EXPECT_THAT(name_of(refused.error().code), testing::AnyOf("unreachable", "outcome_unknown"))
-        << refused.error().detail;
+    EXPECT_THAT(name_of(rejected.error().code), testing::AnyOf("unreachable", "outcome_unknown"))
+        << rejected.error().detail;
     cluster().finish_move(slot, from, to);
     EXPECT_GT(number(mine.granted(fresh_claim(fresh))), 0u);
-    EXPECT_EQ(mine.refused(fresh_claim(gone)).holder, next);
+    EXPECT_EQ(mine.rejected(fresh_claim(gone)).holder, next);
     EXPECT_EQ(mine.all("", 100).size(), 3u);
     cluster().move_slot(slot, to, from, [] {});
 }

@@ -35,7 +35,7 @@ fence_token grant_on(const redis_server& server, const std::string& key) {
 void expect_quarantined(const redis_server& server) {
     EXPECT_EQ(server.ask({"EXISTS", "pawl:marker"}), "1");
     auto mine = open_client(careful(server));
-    EXPECT_EQ(mine.refused(short_claim("key")).reason, busy_reason::quarantined);
+    EXPECT_EQ(mine.rejected(short_claim("key")).reason, busy_reason::quarantined);
 }
 
 // As if this life of the server had begun years ago.
@@ -48,7 +48,7 @@ void let_its_life_be_old(const redis_server& server) {
 
 // As if the server had served this namespace for years: its data has been whole since long ago.
 void let_it_be_old(const redis_server& server) {
-    static_cast<void>(open_client(careful(server)).refused(short_claim("first")));
+    static_cast<void>(open_client(careful(server)).rejected(short_claim("first")));
     let_its_life_be_old(server);
 }
 
@@ -182,10 +182,10 @@ TEST(RedisCopy, WhileNothingIsAppendedNothingIsGranted) {
     const auto token = early.granted(short_claim("early"));
     EXPECT_TRUE(early.fence("resource", token, fence_rule::reject_older)->accepted);
     server.ask({"CONFIG", "SET", "appendonly", "no"});
-    EXPECT_EQ(early.refused(short_claim("key")).reason, busy_reason::quarantined);
+    EXPECT_EQ(early.rejected(short_claim("key")).reason, busy_reason::quarantined);
     EXPECT_FALSE(early.fence("resource", token, fence_rule::reject_older)->accepted);
     auto late = open_client(careful(server));
-    EXPECT_EQ(late.refused(short_claim("key")).reason, busy_reason::quarantined);
+    EXPECT_EQ(late.rejected(short_claim("key")).reason, busy_reason::quarantined);
     server.ask({"CONFIG", "SET", "appendonly", "yes"});
     early.granted(short_claim("key"));
     server.restart();
@@ -203,10 +203,10 @@ TEST(RedisCopy, ALifeThatAppendsNothingFromItsBeginningGrantsNothing) {
     auto early = open_client(careful(server));
     EXPECT_TRUE(early.inspect("key").has_value());
     server.ask({"CONFIG", "SET", "appendonly", "no"});
-    EXPECT_EQ(early.refused(short_claim("early")).reason, busy_reason::quarantined);
+    EXPECT_EQ(early.rejected(short_claim("early")).reason, busy_reason::quarantined);
     auto late = open_client(careful(server));
     for (int i = 0; i < 2; ++i) {
-        EXPECT_EQ(late.refused(short_claim("late")).reason, busy_reason::quarantined);
+        EXPECT_EQ(late.rejected(short_claim("late")).reason, busy_reason::quarantined);
         // However long it waits.
         let_its_life_be_old(server);
     }

@@ -64,12 +64,14 @@ public:
     // When the first grant came after that; waits for it.
     instant first_after(instant when) {
         auto first = instant::max();
-        until([&] {
-            const std::lock_guard lock{mutex_};
-            for (const auto& turn : turns_)
-                if (turn.received > when) first = std::min(first, turn.received);
-            return first != instant::max();
-        });
+        until(
+            [&] {
+                const std::lock_guard lock{mutex_};
+                for (const auto& turn : turns_)
+                    if (turn.received > when) first = std::min(first, turn.received);
+                return first != instant::max();
+            },
+            60s);
         return first;
     }
     std::string failures() const {
@@ -142,7 +144,8 @@ private:
         return sent + ttl_ - ttl_ / 1000 - std::max(ttl_ / 50, millis{5});
     }
 
-    // Rule 15: the resource itself refuses what is older; so a holder that trusts is never refused.
+    // Rule 15: the resource itself rejects what is older; so a holder that trusts is never
+    // rejected.
     void show_to_resource(const grant& won, instant end) {
         const std::lock_guard lock{mutex_};
         if (lease_clock::now() >= end) return;

@@ -1,4 +1,4 @@
-// One master behind three sentinels: what is found out, what is refused, and what a failover does.
+// One master behind three sentinels: what is found out, what is rejected, and what a failover does.
 #include "engines/redis/store/redis_failover_fixture.hpp"
 #include "test_support/faults/canned_server.hpp"
 #include "test_support/servers/redis_sentinels.hpp"
@@ -20,7 +20,7 @@ redis_settings watched_by(const std::vector<std::uint16_t>& sentinels) {
     return settings;
 }
 
-void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
+void expect_rejection(const redis_settings& settings, errc code, const std::string& words) {
     auto mine = open_client(settings);
     const auto got = mine.acquire(fresh_claim("key"));
     conformance::expect_failure(got, code, words);
@@ -31,7 +31,7 @@ long long milliseconds(instant from, instant to) {
     return std::chrono::duration_cast<millis>(to - from).count();
 }
 
-// ---- Refusals, and the calm
+// ---- Rejections, and the calm
 
 // One fixture: starting it costs two seconds.
 class SentinelsAtRest : public ::testing::Test {
@@ -53,16 +53,22 @@ protected:
         to.common.timeout = 1s;
         return to;
     }
+    // For what has to be answered, however busy the machine is.
+    static redis_settings patient() {
+        auto to = settings();
+        to.common.timeout = 10s;
+        return to;
+    }
 
 private:
     static inline std::unique_ptr<redis_sentinels> servers_;
 };
 
 TEST_F(SentinelsAtRest, TheMasterIsFoundAndUsed) {
-    auto mine = open_client(settings());
-    auto other = open_client(settings());
+    auto mine = open_client(patient());
+    auto other = open_client(patient());
     const auto token = mine.granted(fresh_claim("key", 30s));
-    EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
+    EXPECT_EQ(other.rejected(fresh_claim("key")).holder, token);
     auto woke = other.start_waiting("key", token, 10s);
     other.until_waiters("key", 1);
     EXPECT_TRUE(*mine.release("key", token));
@@ -72,49 +78,50 @@ TEST_F(SentinelsAtRest, TheMasterIsFoundAndUsed) {
 TEST_F(SentinelsAtRest, ANameThatTheSentinelsDoNotKnowIsUnsupported) {
     auto to = settings();
     to.master_name = "orders-of-nobody";
-    expect_refusal(to, errc::unsupported, "knows no master named 'orders-of-nobody'");
+    expect_rejection(to, errc::unsupported, "knows no master named 'orders-of-nobody'");
 }
 
 TEST_F(SentinelsAtRest, AWrongPasswordOfEitherKindIsDenied) {
     auto to = settings();
     to.sentinel_password = "wrong";
-    expect_refusal(to, errc::denied, "WRONGPASS");
+    expect_rejection(to, errc::denied, "WRONGPASS");
     to.sentinel_password.clear();
-    expect_refusal(to, errc::denied, "NOAUTH");
+    expect_rejection(to, errc::denied, "NOAUTH");
     to = settings();
     to.password = "wrong";
-    expect_refusal(to, errc::denied, "WRONGPASS");
+    expect_rejection(to, errc::denied, "WRONGPASS");
 }
 
 TEST_F(SentinelsAtRest, AServerInPlaceOfASentinelIsUnsupported) {
     auto to = settings();
     to.seeds = {{"127.0.0.1", servers().node(0).port()}};
     to.sentinel_password = "s3cret";
-    expect_refusal(to, errc::unsupported, "is no sentinel");
+    expect_rejection(to, errc::unsupported, "is no sentinel");
 }
 
 TEST_F(SentinelsAtRest, NoServerIsUnreachable) {
     auto to = settings();
     to.seeds = {{"127.0.0.1", testing_servers::free_port()}};
     to.common.timeout = 200ms;
-    expect_refusal(to, errc::unreachable, "refused");
+    expect_rejection(to, errc::unreachable, "refused");
     testing_faults::canned_server silent{{}};
     to.seeds = {{"127.0.0.1", silent.port()}};
-    const auto asked = lease_clock::now();
-    expect_refusal(to, errc::unreachable, "127.0.0.1:" + std::to_string(silent.port()));
-    EXPECT_LT(lease_clock::now() - asked, 5s);
+    EXPECT_TRUE(conformance::takes_less(5s, [&] {
+        expect_rejection(to, errc::unreachable, "127.0.0.1:" + std::to_string(silent.port()));
+    }));
 }
 
 TEST_F(SentinelsAtRest, AnotherProtocolIsToldSo) {
     testing_faults::canned_server web{{"HTTP/1.1 400 Bad Request\r\n\r\n"}};
     auto to = settings();
     to.seeds = {{"127.0.0.1", web.port()}};
-    expect_refusal(to, errc::protocol, "does not speak RESP");
+    expect_rejection(to, errc::protocol, "does not speak RESP");
 }
 
 // Goal: one dead, one frozen: the third is asked in time.
 TEST_F(SentinelsAtRest, OneSentinelThatAnswersIsEnough) {
     auto to = settings();
+    to.common.timeout = 3s;
     to.seeds.insert(to.seeds.begin(), {"127.0.0.1", testing_servers::free_port()});
     servers().freeze_sentinel(0);
     auto mine = open_client(to);
@@ -132,12 +139,12 @@ TEST_F(SentinelsAtRest, AReplicaThatASentinelNamesIsNotTaken) {
     to.sentinel_password.clear();
     to.seeds = {{"127.0.0.1", liar.port()}};
     to.common.timeout = 2s;
-    expect_refusal(to, errc::unreachable, "its ROLE is slave");
+    expect_rejection(to, errc::unreachable, "its ROLE is slave");
 }
 
 TEST_F(SentinelsAtRest, TheDoctorSeesMasterReplicasAndQuorum) {
     net::loop loop;
-    auto to = settings();
+    auto to = patient();
     to.replicas = 1;
     auto store = make_redis_store(loop, to);
     const auto seen = loop.wait_for(store->examine());
@@ -164,8 +171,13 @@ TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
     auto to = settings();
     to.replicas = 1;
     auto mine = open_client(to);
-    const auto token = mine.granted(fresh_claim("kept", 30s));
-    EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older)->accepted);
+    auto calm = patient();
+    calm.replicas = 1;
+    auto other = open_client(calm);
+    const auto token = other.granted(fresh_claim("kept", 30s));
+    EXPECT_TRUE(other.fence("resource", token, fence_rule::reject_older)->accepted);
+    // It has its connection.
+    until([&] { return mine.renew(std::vector<held>{lease_of("kept", token)}).has_value(); });
     servers().node(1).freeze();
     const auto got = mine.acquire(fresh_claim("unconfirmed", 30s));
     ASSERT_TRUE(got.has_error());
@@ -179,12 +191,12 @@ TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
     ASSERT_TRUE(fenced.has_error());
     EXPECT_EQ(name_of(fenced.error().code), "outcome_unknown");
     EXPECT_TRUE(*mine.release("kept", token));
-    auto careless = open_client(settings());
+    auto careless = open_client(patient());
     EXPECT_GT(number(careless.granted(fresh_claim("unconfirmed", 30s))), 0u);
     servers().node(1).thaw();
     servers().wait_until_followed(0);
-    EXPECT_GT(number(mine.granted(fresh_claim("confirmed", 30s))), 0u);
-    EXPECT_EQ(mine.renew(lease_of("kept", token)), renewal::lost);
+    EXPECT_GT(number(other.granted(fresh_claim("confirmed", 30s))), 0u);
+    EXPECT_EQ(other.renew(lease_of("kept", token)), renewal::lost);
 }
 
 // Goal: an occurrence is given back for good, or its withdrawal is tried again: one that only the
@@ -193,11 +205,16 @@ TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
 TEST_F(SentinelsAtRest, AnOccurrenceIsGivenBackWhenTheReplicasHaveIt) {
     auto to = settings();
     to.replicas = 1;
-    auto mine = open_client(to);
+    auto calm = patient();
+    calm.replicas = 1;
+    auto mine = open_client(calm);
     auto wanted = fresh_claim("due", 30s);
     wanted.occurrence = occurrence{1'700'000'000'000};
+    auto hasty = open_client(to);
+    // It has its connection.
+    until([&] { return hasty.inspect(wanted.key).has_value(); });
     servers().node(1).freeze();
-    const auto got = mine.acquire(wanted);
+    const auto got = hasty.acquire(wanted);
     ASSERT_TRUE(got.has_error());
     EXPECT_EQ(name_of(got.error().code), "outcome_unknown");
     // Whoever asks again under its id is granted it, once a replica is there.
@@ -222,9 +239,12 @@ TEST_F(SentinelsAtRest, AnOccurrenceIsGivenBackWhenTheReplicasHaveIt) {
 
 // ---- Failover
 
-redis_settings careful(const redis_sentinels& servers) {
+// Longer than a busy machine lets a master stand still that is to be hurt only later.
+constexpr millis not_given_up = 6s;
+
+redis_settings careful(const redis_sentinels& servers, millis quarantine = 800ms) {
     auto settings = watched_by(servers.ports());
-    settings.common.quarantine = 800ms;
+    settings.common.quarantine = quarantine;
     settings.common.timeout = 2s;
     settings.replicas = 1;
     return settings;
@@ -233,26 +253,40 @@ redis_settings careful(const redis_sentinels& servers) {
 // Goal: a master that dies under load is replaced without two trusted holders, and whoever waited
 // goes on. Method: SIGKILL while four clients fight for two keys, and one waits for a third.
 TEST(SentinelFailover, ADeadMasterIsReplacedUnderLoad) {
-    redis_sentinels servers{{.replicas = 2}};
-    auto waiter = open_client(careful(servers));
+    redis_sentinels servers{{.replicas = 2, .down_after = not_given_up}};
+    // As long as a lease that is still there when it is looked at, under load.
+    constexpr millis longer = 10s;
+    auto waiter = open_client(careful(servers, longer));
+    auto holder = open_client(careful(servers, longer));
     failover_load load{careful(servers), {"a", "b"}, 300ms, 4};
     until([&] { return load.grants() > 20; });
-    const auto held = waiter.granted_in_the_end(fresh_claim("waited-for", 800ms));
-    auto woke = waiter.start_waiting("waited-for", held, 20s);
+    const auto held = holder.granted_in_the_end(fresh_claim("waited-for", longer), 200ms, 60s);
+    auto woke = waiter.start_waiting("waited-for", held, 60s);
     until([&] {
         return servers.node(0).ask({"GETRANGE", "pawl:lock:waited-for", "70", "70"}) == "w";
     });
     const auto killed = lease_clock::now();
     servers.node(0).crash();
-    EXPECT_EQ(woke.get(), wait_end::changed);
+    // Where its look was still on its way, that is what fails.
+    EXPECT_NE(woke.get(), wait_end::timed_out);
     servers.wait_until_moved_from(0);
     const auto moved = lease_clock::now();
     const auto granted = load.first_after(moved);
     // And waiting works at the new master.
-    const auto again = waiter.granted_in_the_end(fresh_claim("waited-for", 800ms));
-    woke = waiter.start_waiting("waited-for", again, 20s);
+    // That the sentinels name another master it may hear only now, and that has no replica at
+    // first: what was given back for that is asked for anew.
+    fence_token again{};
+    until(
+        [&] {
+            const auto got = holder.acquire(fresh_claim("waited-for", longer));
+            if (got.has_error() || !std::holds_alternative<grant>(*got)) return false;
+            again = std::get<grant>(*got).token;
+            return true;
+        },
+        60s);
+    woke = waiter.start_waiting("waited-for", again, 60s);
     waiter.until_waiters("waited-for", 1);
-    EXPECT_TRUE(*open_client(careful(servers)).release("waited-for", again));
+    until([&] { return holder.release("waited-for", again).has_value(); });
     EXPECT_EQ(woke.get(), wait_end::changed);
     load.stop();
     load.judge();
@@ -265,7 +299,7 @@ TEST(SentinelFailover, ADeadMasterIsReplacedUnderLoad) {
 // Goal: a master that hangs is left as soon as the sentinels name another, and nobody goes back to
 // it when it wakes up, though it stays writable for seconds.
 TEST(SentinelFailover, AFrozenMasterIsLeftAndNotTakenAgain) {
-    redis_sentinels servers{{.replicas = 2}};
+    redis_sentinels servers{{.replicas = 2, .down_after = not_given_up}};
     failover_load load{careful(servers), {"a", "b"}, 300ms, 4};
     until([&] { return load.grants() > 20; });
     const auto frozen = lease_clock::now();

@@ -1,6 +1,6 @@
 #include "engines/redis/store/server_store.hpp"
 
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/scripts.hpp"
 
@@ -16,7 +16,7 @@ namespace pawl::redis {
 namespace {
 
 // What acquire.lua answers when it does not grant.
-enum refusal_kind : std::int64_t { held_by_other, cooldown, quarantined, early, done_already };
+enum rejection_kind : std::int64_t { held_by_other, cooldown, quarantined, early, done_already };
 
 }  // namespace
 
@@ -108,8 +108,8 @@ async<acquire_result<grant>> redis_store::acquire_listed(claim wanted) {
 // Under quarantine, or with replicas that are to confirm.
 async<acquire_result<grant>> redis_store::acquire_with_care(claim wanted) {
     const auto& quarantine = settings_->common.quarantine;
-    if (auto refused = rules::refuse_long_ttl(quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     if (quarantine && servers_->is_cluster() && !marked_) {
         co_await mark_shards();

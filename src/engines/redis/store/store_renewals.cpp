@@ -1,6 +1,6 @@
 #include "engines/redis/store/server_store.hpp"
 
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/scripts.hpp"
 #include "net/renew_in_batches.hpp"
 
@@ -23,8 +23,8 @@ constexpr std::size_t renew_batch_max = 512;
 async<std::vector<renewal>> redis_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     if (servers_->is_cluster()) co_return co_await renew_sharded(leases);
     auto renewing =
         net::renew_in_batches(leases, renew_batch_max, servers_->place(),
@@ -112,7 +112,7 @@ async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held> lea
                 continue;
             }
             if (got[i].has_value() && got[i]->is_error())
-                got[i] = explain_refusal(servers_->place(), got[i]->text);
+                got[i] = explain_rejection(servers_->place(), got[i]->text);
             if (auto bad = take_renewals(got[i], groups[i], answers)) why = std::move(bad);
         }
         groups = std::move(alone);

@@ -2,7 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "base/prefix.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/pages.hpp"
 #include "engines/redis/store/scripts.hpp"
@@ -90,7 +90,7 @@ async<std::vector<std::optional<record>>> redis_store::inspect_many(std::vector<
     for (const auto& [shard, group] : groups) {
         const auto& told = *its++;
         if (told.has_error()) co_return told.error();
-        if (told->is_error()) co_return explain_refusal(servers_->place(), told->text);
+        if (told->is_error()) co_return explain_rejection(servers_->place(), told->text);
         const auto& parts = told->elements;
         if (parts.size() != group.size() + 1 || !parts[0].is_integer())
             co_return unexpected("inspect_many");
@@ -185,7 +185,7 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
         const auto got = co_await servers_->run_all(std::move(calls));
         for (std::size_t i = 0; i < hungry.size(); ++i) {
             if (got[i].has_error()) co_return got[i].error();
-            if (got[i]->is_error()) co_return explain_refusal(servers_->place(), got[i]->text);
+            if (got[i]->is_error()) co_return explain_rejection(servers_->place(), got[i]->text);
             auto more = read_page(*got[i], portion);
             if (more.has_error()) co_return more;
             std::reverse(more->records.begin(), more->records.end());
@@ -235,7 +235,7 @@ async<void> redis_store::hear_change(std::string key, fence_token seen) {
     if (given_up()) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
-    co_return co_await waiting.rung();
+    co_return co_await waiting.notified();
 }
 
 }  // namespace pawl::redis

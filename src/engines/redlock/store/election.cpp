@@ -114,7 +114,7 @@ void election::confirmed(std::size_t node, result<bool> agreed, std::vector<orde
         one.at = stage::unknown;
         one.answer = vote{agreed.error()};
     } else {
-        one.at = *agreed ? stage::agreed : stage::refused;
+        one.at = *agreed ? stage::agreed : stage::rejected;
         // What it promised would keep the key from others for the whole TTL, and help nobody.
         if (!*agreed && !over_) orders.push_back({order::kind::undo, node, *own_token(one.answer)});
     }
@@ -158,7 +158,7 @@ void election::abandon(std::vector<order>& orders) {
     over_ = true;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const auto& one = members_[i];
-        if (!one.answer || one.at == stage::refused) continue;
+        if (!one.answer || one.at == stage::rejected) continue;
         if (const auto own = own_token(one.answer))
             orders.push_back({order::kind::undo, i, *own});
         else if (const auto* failed = std::get_if<failure>(&*one.answer);

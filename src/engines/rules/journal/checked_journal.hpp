@@ -1,6 +1,6 @@
 // What every journal is asked through, whichever engine keeps it.
 //
-// What can never be right is refused, texts for people are made one line, pages are brought within
+// What can never be right is rejected, texts for people are made one line, pages are brought within
 // their bounds, and an engine lives until the last of its verbs has ended. So an engine does none
 // of that: it is given only what <pawl/spi/journal.hpp> allows.
 #pragma once

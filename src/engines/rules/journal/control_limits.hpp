@@ -2,9 +2,10 @@
 // kind at a look.
 //
 // A job whose pause a node does not read runs on. So a pause looks first, and the last ones are
-// refused in one line; the rest of the room is for those made at the same moment. A run that is
+// rejected in one line; the rest of the room is for those made at the same moment. A run that is
 // requested waits where it is not read. Of more than a look shows, each job's oldest are read first
-// (fair_order), so a request is refused only to a job that has runs waiting already, or wants many.
+// (fair_order), so a request is rejected only to a job that has runs waiting already, or wants
+// many.
 //
 // Every node reads the arguments of all queued runs each second. So they have a bound together, and
 // one job has a quarter of it.

@@ -1,5 +1,6 @@
-// In which order requested runs are read where there are more than a look shows: of each job its
-// oldest, then of each its second, and so on. So no job's many keep another's few waiting.
+// In which order requested runs and orphans are read where there are more than a look shows: of
+// each job its oldest, then of each its second, and so on. So no job's many keep another's few
+// waiting.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,15 @@ inline std::vector<std::size_t> fair_order(const std::vector<std::string_view>& 
     std::vector<std::size_t> places;
     places.reserve(order.size());
     for (const auto& [turn, place] : order) places.push_back(place);
+    return places;
+}
+
+// The places of the first `limit` in that order, the oldest first.
+inline std::vector<std::size_t> fair_choice(const std::vector<std::string_view>& jobs,
+                                            std::size_t limit) {
+    auto places = fair_order(jobs);
+    places.resize(std::min(places.size(), limit));
+    std::sort(places.begin(), places.end());
     return places;
 }
 

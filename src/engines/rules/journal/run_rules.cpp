@@ -97,7 +97,7 @@ run_status status_after(const run_record& run, run_status wanted) {
     return run.cancel_requested && is_left ? run_status::cancelled : wanted;
 }
 
-begin_decision refused(const run_row& row, begin_outcome why) {
+begin_decision rejected(const run_row& row, begin_outcome why) {
     begin_decision decision;
     decision.answer = answer_about(row, why);
     return decision;
@@ -164,17 +164,17 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
     const auto& run = known->record;
     if (!is_same_run(run, start)) return id_taken(start.id);
     if (is_repetition(*known, start))
-        return refused(*known, known->taken_over ? begin_outcome::resumed : begin_outcome::begun);
+        return rejected(*known, known->taken_over ? begin_outcome::resumed : begin_outcome::begun);
     if (run.status == run_status::skipped) {
         // With the token of its own runner it is a late copy of what that one has taken back.
         const bool is_copy = start.token == run.token && number(run.token) != 0;
-        if (start.token < run.token || is_copy) return refused(*known, begin_outcome::superseded);
-        if (run.cancel_requested) return refused(*known, begin_outcome::already_run);
+        if (start.token < run.token || is_copy) return rejected(*known, begin_outcome::superseded);
+        if (run.cancel_requested) return rejected(*known, begin_outcome::already_run);
         return take_over_skipped(*known, start, last_saved, now);
     }
     if (is_over(run.status) || start.delivery == delivery::at_most_once)
-        return refused(*known, begin_outcome::already_run);
-    if (start.token <= run.token) return refused(*known, begin_outcome::superseded);
+        return rejected(*known, begin_outcome::already_run);
+    if (start.token <= run.token) return rejected(*known, begin_outcome::superseded);
     return run.cancel_requested ? called_off(*known, now) : resume(*known, start, now);
 }
 
@@ -215,10 +215,12 @@ beat heartbeat(run_row& row, fence_token token, std::int64_t now) {
 
 change checkpoint(run_row& row, fence_token token, std::string text, saved_checkpoint& saved,
                   std::int64_t now) {
-    if (!is_writable(row, token) || saved.token > token) return {};
+    if (!is_writable(row, token)) return {};
+    const bool is_behind = saved.token > token;
+    // Without a lease it is in no order with others: it saves for itself alone.
+    if (is_behind && number(token) != 0) return {};
     row.record.checkpoint = text;
-    saved.token = token;
-    saved.text = std::move(text);
+    if (!is_behind) saved = {std::move(text), token};
     return {
         true, true,
         event_of(row, now, "checkpoint", std::to_string(row.record.checkpoint.size()) + " bytes")};

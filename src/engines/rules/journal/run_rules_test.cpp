@@ -117,9 +117,9 @@ TEST(RunRules, AttemptsAreBounded) {
     row.record.attempt = attempts_max;
     run_end last;
     last.attempt = attempts_max;
-    const auto refused = next_attempt(row, fence_token{5}, last, 1);
-    ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(refused.error().code, errc::rejected);
+    const auto rejected = next_attempt(row, fence_token{5}, last, 1);
+    ASSERT_TRUE(rejected.has_error());
+    EXPECT_EQ(rejected.error().code, errc::rejected);
     const auto resumed = begin(row, start_with(6, delivery::at_least_once), false, "", 1).value();
     EXPECT_EQ(resumed.answer.attempt, attempts_max);
 }

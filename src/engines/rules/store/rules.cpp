@@ -162,7 +162,7 @@ millis quarantine_left(std::optional<millis> quarantine, micros born, const stor
     return std::chrono::ceil<millis>(born + *quarantine - now.elapsed);
 }
 
-std::optional<acquire_result<grant>> refuse_in_quarantine(std::optional<millis> quarantine,
+std::optional<acquire_result<grant>> reject_in_quarantine(std::optional<millis> quarantine,
                                                           const store_time& born,
                                                           const claim& wanted,
                                                           const store_time& now, millis max_skew) {
@@ -176,7 +176,7 @@ std::optional<acquire_result<grant>> refuse_in_quarantine(std::optional<millis> 
     return std::nullopt;
 }
 
-std::optional<failure> refuse_long_ttl(std::optional<millis> quarantine, millis ttl) {
+std::optional<failure> reject_long_ttl(std::optional<millis> quarantine, millis ttl) {
     if (!quarantine || ttl <= *quarantine) return std::nullopt;
     return failure{errc::rejected, "a TTL of " + base::format_duration(ttl) +
                                        " is longer than the store's quarantine of " +

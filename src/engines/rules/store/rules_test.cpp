@@ -101,9 +101,9 @@ TEST(Rules, AnOccurrenceFarAheadOfTheStoresClockIsTooEarly) {
     lease_state state;
     claim wanted = claim_of("a");
     wanted.occurrence = occurrence{(1000 + 61) * 1000};
-    const auto refused = acquire(state, wanted, at(0us), skew);
-    EXPECT_EQ(std::get<busy>(refused).reason, busy_reason::early);
-    EXPECT_EQ(std::get<busy>(refused).remaining, 1s);
+    const auto rejected = acquire(state, wanted, at(0us), skew);
+    EXPECT_EQ(std::get<busy>(rejected).reason, busy_reason::early);
+    EXPECT_EQ(std::get<busy>(rejected).remaining, 1s);
     EXPECT_TRUE(std::holds_alternative<grant>(acquire(state, wanted, at(1s), skew)));
 }
 

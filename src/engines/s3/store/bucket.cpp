@@ -23,7 +23,7 @@ effect effect_of(const std::string& method) {
 
 // 404 is what a condition on an object that is gone comes to, and 409 what one comes to that met
 // another request under way.
-bool is_failed_condition(const bucket_request& what, const aws::refusal& says) {
+bool is_failed_condition(const bucket_request& what, const aws::rejection& says) {
     if (effect_of(what.method) == effect::none) return false;
     return says.status == 412 || (says.status == 404 && says.type == "NoSuchKey") ||
            (says.status == 409 &&
@@ -32,8 +32,8 @@ bool is_failed_condition(const bucket_request& what, const aws::refusal& says) {
 
 }  // namespace
 
-aws::refusal read_refusal(unsigned status, std::string_view body) {
-    aws::refusal read;
+aws::rejection read_rejection(unsigned status, std::string_view body) {
+    aws::rejection read;
     read.status = status;
     for (const auto error : base::elements_in(body, "Error")) {
         read.type = base::printable(base::text_in(error, "Code"));
@@ -76,7 +76,7 @@ async<bucket_answer> bucket::ask(bucket_request what, instant until) {
     const auto& response = made.response;
     if (response.date) made.clock = cas::stamp{*response.date, response.asked, response.answered};
     if (response.status >= 200 && response.status < 300) co_return made;
-    const auto says = read_refusal(response.status, response.body);
+    const auto says = read_rejection(response.status, response.body);
     if (is_failed_condition(what, says)) {
         made.end = bucket_answer::outcome::failed_condition;
         co_return made;
@@ -89,7 +89,7 @@ async<bucket_answer> bucket::ask(bucket_request what, instant until) {
         co_return made;
     }
     if (auto other = elsewhere(response)) co_return std::move(*other);
-    co_return aws::explain_refusal(place_, service_name, says, effect_of(what.method));
+    co_return aws::explain_rejection(place_, service_name, says, effect_of(what.method));
 }
 
 }  // namespace pawl::s3

@@ -1,7 +1,7 @@
 // The bucket, and how it is asked. On the loop only.
 #pragma once
 
-#include "engines/aws/client/refusals.hpp"
+#include "engines/aws/client/error_mapping.hpp"
 #include "engines/aws/client/service.hpp"
 #include "engines/cas/store/medium.hpp"
 #include "net/loop.hpp"
@@ -65,6 +65,6 @@ private:
 };
 
 // Of the XML of an answer. The type is empty where it is no error of S3's.
-aws::refusal read_refusal(unsigned status, std::string_view body);
+aws::rejection read_rejection(unsigned status, std::string_view body);
 
 }  // namespace pawl::s3

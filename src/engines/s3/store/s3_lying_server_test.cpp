@@ -1,4 +1,4 @@
-// A server that answers 200 whatever the condition is refused, by what it does.
+// A server that answers 200 whatever the condition is rejected, by what it does.
 #include "engines/s3/store/s3_fixture.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"

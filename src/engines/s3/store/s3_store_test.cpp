@@ -20,18 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using testing_servers::s3_server;
 
-struct s3_engine {
-    using server = testing_servers::s3_server;
+struct s3_engine : conformance::cas_engine<testing_servers::s3_server, s3::on_port, make_s3_store,
+                                           make_s3_medium> {
     static constexpr bool answers_can_be_held = true;
-    static s3_settings on_port(std::uint16_t port, millis timeout) {
-        return s3::on_port(port, timeout);
-    }
-    static auto make_store(net::loop& where, const s3_settings& to) {
-        return make_s3_store(where, to);
-    }
-    static auto make_medium(net::loop& where, const s3_settings& to) {
-        return make_s3_medium(where, to);
-    }
 };
 using S3 = conformance::CasMedium<s3_engine>;
 

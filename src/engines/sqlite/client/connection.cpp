@@ -83,7 +83,7 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path, in
     if (handle == nullptr)
         return failure{errc::rejected, "there is no memory left to open " + path};
     std::unique_ptr<connection> opened{new connection{path, handle}};
-    if (code != SQLITE_OK) return opened->refused(sqlite3_extended_errcode(handle));
+    if (code != SQLITE_OK) return opened->rejected(sqlite3_extended_errcode(handle));
     opened->wait_until(deadline);
     return opened;
 }
@@ -119,7 +119,7 @@ int connection::run(const char* statements) noexcept {
     return sqlite3_exec(handle(), statements, nullptr, nullptr, nullptr);
 }
 
-failure connection::refused(int code) const {
+failure connection::rejected(int code) const {
     const int system_error = sqlite3_system_errno(handle());
     std::string detail = "the store " + path_ + " cannot be used: " + sqlite3_errstr(code);
     detail += hint_for(code, system_error);
@@ -128,7 +128,7 @@ failure connection::refused(int code) const {
 }
 
 failure connection::in_doubt(int code) const {
-    auto what = refused(code);
+    auto what = rejected(code);
     // A commit whose write or sync failed may be found whole in the log after a crash.
     if ((code & 0xff) == SQLITE_IOERR && what.code == errc::unreachable)
         what.code = errc::outcome_unknown;

@@ -45,7 +45,7 @@ public:
     int run(const char* statements) noexcept;
 
     // What went wrong, for a transaction of which nothing took effect.
-    failure refused(int code) const;
+    failure rejected(int code) const;
     // The same for one that failed while it was committed.
     failure in_doubt(int code) const;
 

@@ -23,10 +23,10 @@ protected:
 
     std::string path() const { return folder_ / "one.db"; }
     connection& on() { return *opened_; }
-    failure refusal_of(const char* statements) {
+    failure rejection_of(const char* statements) {
         const int code = on().run(statements);
         EXPECT_NE(code, SQLITE_OK);
-        return on().refused(code);
+        return on().rejected(code);
     }
 
 private:
@@ -42,7 +42,7 @@ private:
 TEST_F(SqliteConnection, AFullFileIsUnreachableForNowButNoOutage) {
     ASSERT_EQ(on().run("CREATE TABLE t (x)"), SQLITE_OK);
     ASSERT_EQ(on().run("PRAGMA max_page_count = 3"), SQLITE_OK);
-    const auto why = refusal_of("INSERT INTO t VALUES (randomblob(100000))");
+    const auto why = rejection_of("INSERT INTO t VALUES (randomblob(100000))");
     EXPECT_EQ(name_of(why.code), "unreachable");
     EXPECT_FALSE(is_outage(why));
     EXPECT_NE(why.detail.find("make room on its disk"), std::string::npos) << why.detail;
@@ -87,17 +87,17 @@ TEST_F(SqliteConnection, AQuotaThatWasReachedOnceColoursNoOtherFailure) {
     file_system_under_quota files;
     const auto limited = connection::open(path(), lease_clock::now() + 5s).value();
     files.use_up();
-    const auto full = limited->refused(limited->run(("ATTACH '" + path() + "2' AS two").c_str()));
+    const auto full = limited->rejected(limited->run(("ATTACH '" + path() + "2' AS two").c_str()));
     EXPECT_FALSE(is_outage(full));
     EXPECT_NE(full.detail.find("make room on its disk"), std::string::npos) << full.detail;
-    const auto busy = limited->refused(SQLITE_BUSY);
+    const auto busy = limited->rejected(SQLITE_BUSY);
     EXPECT_TRUE(is_outage(busy));
     EXPECT_NE(busy.detail.find("holds its write lock"), std::string::npos) << busy.detail;
-    EXPECT_EQ(name_of(limited->refused(SQLITE_CORRUPT).code), "protocol");
+    EXPECT_EQ(name_of(limited->rejected(SQLITE_CORRUPT).code), "protocol");
 }
 
 TEST_F(SqliteConnection, AMissingTableIsNoStoreOfOurs) {
-    EXPECT_EQ(name_of(refusal_of("INSERT INTO missing VALUES (1)").code), "protocol");
+    EXPECT_EQ(name_of(rejection_of("INSERT INTO missing VALUES (1)").code), "protocol");
 }
 
 }  // namespace

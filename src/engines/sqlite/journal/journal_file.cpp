@@ -17,14 +17,14 @@ constexpr std::int64_t layout = 1;
 // 0: there is no journal in this file yet.
 result<std::int64_t> layout_of(connection& on) {
     statement ask{on, "SELECT count(*) FROM sqlite_schema WHERE name = 'pawl_journal'"};
-    if (!ask.next()) return on.refused(ask.code());
+    if (!ask.next()) return on.rejected(ask.code());
     if (ask.integer(0) == 0) return std::int64_t{0};
     statement read{on, "SELECT layout FROM pawl_journal"};
-    if (!read.next()) return on.refused(read.code() == SQLITE_DONE ? SQLITE_CORRUPT : read.code());
+    if (!read.next()) return on.rejected(read.code() == SQLITE_DONE ? SQLITE_CORRUPT : read.code());
     return read.integer(0);
 }
 
-std::optional<failure> refuse_layout(const std::string& path, std::int64_t found) {
+std::optional<failure> reject_layout(const std::string& path, std::int64_t found) {
     if (found <= layout) return std::nullopt;
     return failure{errc::unsupported, "the store " + path + " has a journal of layout " +
                                           std::to_string(found) + ", and this pawl knows " +
@@ -35,20 +35,20 @@ std::optional<failure> refuse_layout(const std::string& path, std::int64_t found
 std::optional<failure> write_layout(connection& on, const std::string& path) {
     const auto found = layout_of(on);  // another process may have been first
     if (found.has_error()) return found.error();
-    if (*found != 0) return refuse_layout(path, *found);
+    if (*found != 0) return reject_layout(path, *found);
     const auto script = std::string{embedded::journal_schema_sql} +
                         "INSERT INTO pawl_journal VALUES (1, " + std::to_string(layout) + ")";
-    if (const int code = on.run(script.c_str()); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.run(script.c_str()); code != SQLITE_OK) return on.rejected(code);
     return std::nullopt;
 }
 
 // REQUIRES: as above.
 result<std::int64_t> number_space(connection& on, const std::string& name) {
     statement add{on, sql("space_add")};
-    if (!add.run(name)) return on.refused(add.code());
+    if (!add.run(name)) return on.rejected(add.code());
     statement find{on, sql("space_find")};
     find.start(name);
-    if (!find.next()) return on.refused(find.code());
+    if (!find.next()) return on.rejected(find.code());
     const auto space = find.integer(0);
     find.reset();
     return space;
@@ -69,10 +69,10 @@ result<std::int64_t> prepare_journal(connection& on, const std::string& path,
                                      const std::string& name_space) {
     const auto found = layout_of(on);
     if (found.has_error()) return found.error();
-    if (auto fault = refuse_layout(path, *found)) return std::move(*fault);
+    if (auto fault = reject_layout(path, *found)) return std::move(*fault);
     if (*found != 0)
         if (const auto space = known_space(on, name_space)) return *space;
-    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.rejected(code);
     result<std::int64_t> space{std::int64_t{0}};
     if (auto fault = write_layout(on, path))
         space = std::move(*fault);
@@ -81,7 +81,7 @@ result<std::int64_t> prepare_journal(connection& on, const std::string& path,
     if (space.has_value()) {
         const int code = on.run("COMMIT");
         if (code == SQLITE_OK) return space;
-        space = on.refused(code);
+        space = on.rejected(code);
     }
     on.run("ROLLBACK");
     return space;
@@ -148,13 +148,13 @@ std::optional<failure> journal_file::transact(
                           return each->durability == synchronous::full;
                       });
     const int set = by.commit_with(full ? synchronous::full : synchronous::normal);
-    if (set != SQLITE_OK) return by.refused(set);
+    if (set != SQLITE_OK) return by.rejected(set);
     auto& [tables, begin, commit, roll_back, begin_reading] = *on.writing;
     // A failed COMMIT, or an error such as a full disk, may have rolled back already.
     const auto undo = [&] {
         if (sqlite3_get_autocommit(by.handle()) == 0) roll_back.run();
     };
-    if (!begin.run()) return by.refused(begin.code());
+    if (!begin.run()) return by.rejected(begin.code());
     if (by.has_waited() && !is_still_there()) {
         undo();
         return failure{errc::unreachable, "another file took the path " + path() + " meanwhile"};
@@ -163,7 +163,7 @@ std::optional<failure> journal_file::transact(
     const auto at = now();
     for (const auto& each : batch) each->run(tables, at);
     if (tables.fault() != SQLITE_OK) {
-        auto fault = by.refused(tables.fault());
+        auto fault = by.rejected(tables.fault());
         undo();
         return fault;
     }
@@ -182,7 +182,7 @@ std::optional<failure> journal_file::write_together(
 
 void journal_file::write(std::span<const std::shared_ptr<waiting_write>> batch) {
     if (batch.empty()) return;
-    // Nobody waits longer than he said because of one who is more patient.
+    // No caller waits longer than it said because another is more patient.
     auto deadline = batch.front()->deadline;
     for (const auto& each : batch) deadline = std::min(deadline, each->deadline);
     const auto fault = write_together(batch, deadline);

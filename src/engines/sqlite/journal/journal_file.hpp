@@ -143,11 +143,11 @@ auto journal_file::read_by(connection& by, journal_tables& tables, statement& be
                            Step& step)
     -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))> {
     tables.start();
-    if (!begin.run()) return by.refused(begin.code());
+    if (!begin.run()) return by.rejected(begin.code());
     auto answer = step(tables, now());
     // Always, or a reader would keep the log from being emptied.
     end.run();
-    if (tables.fault() != SQLITE_OK) return by.refused(tables.fault());
+    if (tables.fault() != SQLITE_OK) return by.rejected(tables.fault());
     return answer;
 }
 

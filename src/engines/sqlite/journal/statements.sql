@@ -123,8 +123,18 @@ SELECT run_id FROM pawl_run WHERE space = ?1 AND status = 'started' AND cancel_r
 ORDER BY place LIMIT ?2
 
 -- name: run_orphans
-SELECT * FROM pawl_run WHERE space = ?1 AND status = 'abandoned' AND at_least_once
-ORDER BY place LIMIT ?2
+-- Of each job its first, then of each its second … None has its checkpoint.
+SELECT place, space, run_id, job_name, partition, lock_key, lock_owner, node, fence_token, occurrence,
+  at_least_once, run_trigger, status, reason, started_at, completed_at, last_heartbeat, exit_status,
+  attempt, x'', output_size, cancel_requested, silence_max, taken_over
+FROM pawl_run
+WHERE place IN (
+  SELECT place FROM (
+    SELECT place, row_number() OVER (PARTITION BY job_name ORDER BY place) AS turn
+    FROM pawl_run INDEXED BY pawl_run_status
+    WHERE space = ?1 AND status = 'abandoned' AND at_least_once)
+  ORDER BY turn, place LIMIT ?2)
+ORDER BY place
 
 -- The newest run that is beyond the number to keep.
 -- name: prune_beyond
@@ -232,7 +242,9 @@ DELETE FROM pawl_node WHERE space = ?1 AND node_id = ?2
 -- name: node_list
 SELECT node_id, name, version, address, started_at, last_seen, max(?4 - last_seen, 0), running,
   running_max, jobs, draining
-FROM pawl_node WHERE space = ?1 AND last_seen >= ?2 ORDER BY name, node_id LIMIT ?3
+FROM (SELECT * FROM pawl_node WHERE space = ?1 AND last_seen >= ?2
+  ORDER BY last_seen DESC, node_id LIMIT ?3)
+ORDER BY name, node_id
 
 -- name: audit_newest
 SELECT sequence, hash FROM pawl_audit WHERE space = ?1 ORDER BY sequence DESC LIMIT 1

@@ -73,15 +73,15 @@ result<T> database::write(synchronous durability, instant deadline, Step step) {
         auto& by = table.by();
         const auto chosen =
             settings_.durability == synchronous::full ? durability : settings_.durability;
-        if (const int code = by.commit_with(chosen); code != SQLITE_OK) return by.refused(code);
-        if (const int code = table.begin(); code != SQLITE_OK) return by.refused(code);
+        if (const int code = by.commit_with(chosen); code != SQLITE_OK) return by.rejected(code);
+        if (const int code = table.begin(); code != SQLITE_OK) return by.rejected(code);
         if (by.has_waited() && !is_still_there()) {
             table.roll_back();
             return std::nullopt;
         }
         auto did = step(table, now_here());
         if (table.fault() != SQLITE_OK) {
-            auto fault = by.refused(table.fault());
+            auto fault = by.rejected(table.fault());
             table.roll_back();
             return fault;
         }
@@ -116,7 +116,7 @@ result<T> database::read(instant deadline, Step step) {
     table.by().wait_until(deadline);
     table.begin_reading();
     auto answer = step(table, now_here());
-    if (table.fault() != SQLITE_OK) return table.by().refused(table.fault());
+    if (table.fault() != SQLITE_OK) return table.by().rejected(table.fault());
     if (table.saw_another_machine()) return shared_by_machines();
     return answer;
 }
@@ -124,9 +124,9 @@ result<T> database::read(instant deadline, Step step) {
 acquire_result<grant> database::judge(lease_table& table, const claim& wanted,
                                       const rules::store_time& now, considered& of) const {
     const auto& common = settings_.common;
-    if (auto refused = rules::refuse_in_quarantine(common.quarantine, table.file().born, wanted,
-                                                   now, common.max_skew))
-        return std::move(*refused);
+    if (auto rejected = rules::reject_in_quarantine(common.quarantine, table.file().born, wanted,
+                                                    now, common.max_skew))
+        return std::move(*rejected);
     auto known = table.find(wanted.key, now);
     of.is_known = known.has_value();
     of.state = known ? std::move(*known) : table.fresh();
@@ -134,8 +134,8 @@ acquire_result<grant> database::judge(lease_table& table, const claim& wanted,
 }
 
 result<acquire_result<grant>> database::acquire(const claim& wanted, instant deadline) {
-    if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
-        return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings_.common.quarantine, wanted.ttl))
+        return std::move(*rejected);
     const auto step = [&](lease_table& table,
                           const rules::store_time& now) -> outcome<acquire_result<grant>> {
         considered won;
@@ -151,8 +151,8 @@ result<acquire_result<grant>> database::acquire(const claim& wanted, instant dea
         }
         return {std::move(answer), effect::written};
     };
-    // Where another writer is at work, a refusal can be read without waiting for it: many who want
-    // a held key must not stand in line for the file's lock.
+    // Where another writer is at work, a rejection can be read without waiting for it: many who
+    // want a held key must not stand in line for the file's lock.
     auto hasty = write<acquire_result<grant>>(synchronous::full, no_timeout, step);
     if (hasty.has_value() || hasty.error().code != errc::unreachable) return hasty;
     const auto look = [&](lease_table& table, const rules::store_time& now) {
@@ -187,8 +187,8 @@ result<bool> database::withdraw(const withdrawal& given_up, instant deadline) {
 
 result<std::vector<renewal>> database::renew(std::span<const held> leases, instant deadline) {
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
-            return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_.common.quarantine, lease.ttl))
+            return std::move(*rejected);
     using answers = std::vector<renewal>;
     if (leases.empty()) return answers{};
     const auto step = [&](lease_table& table, const rules::store_time& now) {

@@ -11,7 +11,7 @@
 namespace pawl::sqlite {
 
 // Looks at the file and at the room around it. Blocks. Opens nothing. (A file system whose locks do
-// not hold is refused when the store is opened.)
+// not hold is rejected when the store is opened.)
 examination examine_file(const std::string& path, synchronous durability);
 
 // The parts that need no file.

@@ -38,7 +38,7 @@ protected:
         EXPECT_NE(won, nullptr) << key;
         return won == nullptr ? fence_token{} : won->token;
     }
-    busy refused(lease_store& on, const std::string& key) {
+    busy rejected(lease_store& on, const std::string& key) {
         const auto answer = acquire(on, key).value();
         const auto* told = std::get_if<busy>(&answer);
         EXPECT_NE(told, nullptr) << key;
@@ -112,14 +112,15 @@ TEST_F(SqliteStore, ACooldownContinuesAfterAReboot) {
     EXPECT_TRUE(release(*store, "key", granted(*store, "key", 1h), hold));
     raw_database{path()}.run(
         "UPDATE pawl_lease SET boot = 0, acquired_wall = 1, acquired = 1, until = 2");
-    const auto told = refused(*store, "key");
+    const auto told = rejected(*store, "key");
     EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 50min);
     EXPECT_LE(told.remaining, 1h);
 }
 
 // Goal: a lock that somebody holds for too long is an error on time, and nothing has happened.
-// Method: another program sits in a transaction; a refusal needs no lock and is told all the same.
+// Method: another program sits in a transaction; a rejection needs no lock and is told all the
+// same.
 TEST_F(SqliteStore, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
     auto settings = quick_settings();
     settings.common.timeout = 200ms;
@@ -134,7 +135,7 @@ TEST_F(SqliteStore, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
     EXPECT_EQ(answer.error().code, errc::unreachable);
     EXPECT_GE(took, 190ms);
     EXPECT_LT(took, 5s);
-    EXPECT_EQ(refused(*store, "held").holder, token);
+    EXPECT_EQ(rejected(*store, "held").holder, token);
     const auto released = loop_.wait_for(store->release("held", token, {}));
     ASSERT_TRUE(released.has_error());
     EXPECT_EQ(released.error().code, errc::unreachable);
@@ -155,7 +156,7 @@ TEST_F(SqliteStore, AFileThatWasReplacedIsOpenedAnew) {
     // The path is looked at again after a moment: until then the old file answers.
     fence_token seen{};
     const auto give_up = lease_clock::now() + 10s;
-    while (seen != token && lease_clock::now() < give_up) seen = refused(*before, "key").holder;
+    while (seen != token && lease_clock::now() < give_up) seen = rejected(*before, "key").holder;
     EXPECT_EQ(seen, token);
     EXPECT_TRUE(release(*before, "key", token));
     EXPECT_GT(granted(*after, "key"), token);
@@ -236,7 +237,7 @@ TEST_F(SqliteStore, ARelativePathAndALinkMeanTheSameFile) {
     std::filesystem::create_symlink(path(), folder_ / "link.db");
     const auto linked = make_sqlite_store(loop_, folder_ / "link.db", quick_settings()).value();
     const auto token = granted(*direct, "key");
-    EXPECT_EQ(refused(*linked, "key").holder, token);
+    EXPECT_EQ(rejected(*linked, "key").holder, token);
     EXPECT_TRUE(release(*linked, "key", token));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "link.db-wal"));
 }

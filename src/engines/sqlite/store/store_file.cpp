@@ -73,7 +73,7 @@ std::optional<failure> make_file(const std::string& path) {
 
 // SQLite keeps its log and its locks beside the name. Under two names a file has two of each: what
 // one process grants the other does not see.
-std::optional<failure> refuse_second_name(const std::string& path, const struct stat& file) {
+std::optional<failure> reject_second_name(const std::string& path, const struct stat& file) {
     if (file.st_nlink > 1)
         return failure{errc::unsupported,
                        "the store " + path + " has " + std::to_string(file.st_nlink) +
@@ -96,7 +96,7 @@ std::optional<failure> check_file(const std::string& path) {
         return system_failure(errc::unreachable, "the store " + path + " cannot be opened", errno);
     if (!S_ISREG(file.st_mode))
         return failure{errc::protocol, "the store " + path + " is no file: give the path of one"};
-    if (auto fault = refuse_second_name(path, file)) return fault;
+    if (auto fault = reject_second_name(path, file)) return fault;
     struct statfs where{};
     if (::statfs(path.c_str(), &where) != 0) return std::nullopt;
     const auto shared = shared_file_system(static_cast<unsigned long>(where.f_type));
@@ -121,7 +121,7 @@ result<file_header> read_header(connection& on) {
           std::pair{"PRAGMA user_version", &header.version},
           std::pair{"SELECT count(*) FROM sqlite_schema", &header.tables}}) {
         statement asking{on, question};
-        if (!asking.next()) return on.refused(asking.code());
+        if (!asking.next()) return on.rejected(asking.code());
         *answer = asking.integer(0);
     }
     return header;
@@ -131,7 +131,7 @@ bool is_new(const file_header& header) {
     return header.application == 0 && header.version == 0 && header.tables == 0;
 }
 
-std::optional<failure> refuse_header(const std::string& path, const file_header& header) {
+std::optional<failure> reject_header(const std::string& path, const file_header& header) {
     if (header.application != application_id)
         return failure{errc::protocol, "the database " + path +
                                            " belongs to another program: give the path of a pawl "
@@ -159,28 +159,28 @@ std::optional<failure> switch_to_log(connection& on, const std::string& path) {
                                                   "which SQLite's log needs"};
         }
         if ((switching.code() & 0xff) != SQLITE_BUSY || !on.pause(times))
-            return on.refused(switching.code());
+            return on.rejected(switching.code());
     }
 }
 
 std::optional<failure> write_layout(connection& on, const std::string& path) {
-    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.rejected(code);
     const auto header = read_header(on);
     std::optional<failure> fault;
     if (header.has_error())
         fault = header.error();
     else if (!is_new(*header))
-        fault = refuse_header(path, *header);  // another process was first
+        fault = reject_header(path, *header);  // another process was first
     else {
         const auto script = std::string{embedded::schema_sql} +
                             "PRAGMA application_id=" + std::to_string(application_id) +
                             "; PRAGMA user_version=" + std::to_string(layout);
-        if (const int code = on.run(script.c_str()); code != SQLITE_OK) fault = on.refused(code);
+        if (const int code = on.run(script.c_str()); code != SQLITE_OK) fault = on.rejected(code);
     }
     if (!fault) {
         const int code = on.run("COMMIT");
         if (code == SQLITE_OK) return std::nullopt;
-        fault = on.refused(code);
+        fault = on.rejected(code);
     }
     on.run("ROLLBACK");
     return fault;
@@ -188,12 +188,12 @@ std::optional<failure> write_layout(connection& on, const std::string& path) {
 
 std::optional<failure> prepare_layout(connection& on, const std::string& path) {
     // In one transaction, or a store that is being made would look like somebody else's.
-    if (const int code = on.run("BEGIN"); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.run("BEGIN"); code != SQLITE_OK) return on.rejected(code);
     const auto header = read_header(on);
     on.run("ROLLBACK");
     if (header.has_error()) return header.error();
-    if (!is_new(*header)) return refuse_header(path, *header);
-    if (const int code = on.run(choose_page_size); code != SQLITE_OK) return on.refused(code);
+    if (!is_new(*header)) return reject_header(path, *header);
+    if (const int code = on.run(choose_page_size); code != SQLITE_OK) return on.rejected(code);
     if (auto fault = switch_to_log(on, path)) return fault;
     return write_layout(on, path);
 }
@@ -211,7 +211,7 @@ result<bool> is_introduced(connection& on, store_file& file, const std::string& 
                   "WHERE b.boot_id = ?1"};
     ask.start(boot_id);
     const bool found = ask.next();
-    if (!found && ask.code() != SQLITE_DONE) return on.refused(ask.code());
+    if (!found && ask.code() != SQLITE_DONE) return on.rejected(ask.code());
     if (found) {
         file.boot = ask.integer(0);
         take_marker(file, ask.integer(1), ask.integer(2), ask.integer(3));
@@ -222,7 +222,7 @@ result<bool> is_introduced(connection& on, store_file& file, const std::string& 
 
 // Numbers the running boot, and marks when the file was born if nobody has.
 std::optional<failure> introduce(connection& on, store_file& file, const std::string& boot_id) {
-    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.rejected(code);
     const auto now = now_here();
     statement name{on, "INSERT INTO pawl_boot (boot_id) VALUES (?1) ON CONFLICT DO NOTHING"};
     statement ask{on, "SELECT boot FROM pawl_boot WHERE boot_id = ?1"};
@@ -238,7 +238,7 @@ std::optional<failure> introduce(connection& on, store_file& file, const std::st
     read.reset();
     const int code = worked ? on.run("COMMIT") : sqlite3_extended_errcode(on.handle());
     if (code == SQLITE_OK) return std::nullopt;
-    auto fault = on.refused(code);
+    auto fault = on.rejected(code);
     on.run("ROLLBACK");
     return fault;
 }
@@ -246,7 +246,7 @@ std::optional<failure> introduce(connection& on, store_file& file, const std::st
 using known_files = std::map<std::string, std::weak_ptr<store_file>>;
 
 // The file at the path, if this process has it open; null, if not. A file that the parent had open
-// at the fork is refused: SQLite would take the parent's locks, which the child has not, for its
+// at the fork is rejected: SQLite would take the parent's locks, which the child has not, for its
 // own, and the parent would delete the log under it.
 result<std::shared_ptr<store_file>> known_file(const known_files& known, const std::string& path) {
     const auto there = identity_of(path);
@@ -349,7 +349,7 @@ result<std::shared_ptr<store_file>> open_store_file(const std::string& path, syn
     auto file =
         std::make_shared<store_file>(std::move(*writer), identity.value_or(file_identity{}));
     auto& on = file->writer();
-    if (const int code = on.commit_with(durability); code != SQLITE_OK) return on.refused(code);
+    if (const int code = on.commit_with(durability); code != SQLITE_OK) return on.rejected(code);
     if (auto fault = prepare_layout(on, path)) return std::move(*fault);
     const auto introduced = is_introduced(on, *file, boot_id);
     if (introduced.has_error()) return introduced.error();

@@ -1,10 +1,10 @@
-// The file of a store: made, checked and opened, or refused with one clear line.
+// The file of a store: made, checked and opened, or rejected with one clear line.
 #pragma once
 
 #include <pawl/spi/rules.hpp>
 #include "engines/sqlite/client/connection.hpp"
 #include "engines/sqlite/client/deadline_mutex.hpp"
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 #include "time/clocks.hpp"
 
 #include <pawl/clock.hpp>
@@ -56,7 +56,7 @@ public:
     const file_identity identity;
     std::int64_t boot = 0;   // the number of the running boot in this file
     rules::store_time born;  // when the file was made; of another boot: before anything of this one
-    const net::own_process process;
+    const net::fork_check process;
 
 private:
     static int after_commit(void* self, sqlite3* on, const char* name, int pages);

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Why the file at this path cannot be opened, in one line.
-failure refusal_of(const std::string& path) {
+failure rejection_of(const std::string& path) {
     net::loop loop;
     const auto store = make_sqlite_store(loop, path, quick_settings());
     EXPECT_TRUE(store.has_error()) << path;
@@ -52,7 +52,7 @@ private:
 
 TEST(StoreFile, AMissingFolderIsNamed) {
     const test_folder folder;
-    const auto why = refusal_of(folder / "not/there/pawl.db");
+    const auto why = rejection_of(folder / "not/there/pawl.db");
     EXPECT_EQ(why.code, errc::unreachable);
     EXPECT_NE(why.detail.find(folder / "not/there"), std::string::npos);
     EXPECT_NE(why.detail.find("does not exist"), std::string::npos);
@@ -60,23 +60,23 @@ TEST(StoreFile, AMissingFolderIsNamed) {
 
 TEST(StoreFile, AFolderIsNoStore) {
     const test_folder folder;
-    EXPECT_EQ(refusal_of(folder.path().string()).code, errc::protocol);
+    EXPECT_EQ(rejection_of(folder.path().string()).code, errc::protocol);
 }
 
 // Goal: a file that is not ours is left as it is. Method: a text, and a database of another
-// program, are refused and have not changed a byte.
+// program, are rejected and have not changed a byte.
 TEST(StoreFile, AFileOfAnotherProgramIsRejectedAndLeftAlone) {
     const test_folder folder;
     const auto text = folder / "notes.txt";
     std::ofstream{text} << std::string(5000, 'x');
     const auto text_before = bytes_of(text);
-    EXPECT_EQ(refusal_of(text).code, errc::protocol);
+    EXPECT_EQ(rejection_of(text).code, errc::protocol);
     EXPECT_EQ(bytes_of(text), text_before);
 
     const auto other = folder / "other.db";
     raw_database{other}.run("CREATE TABLE bookmark (url TEXT); PRAGMA user_version=7");
     const auto other_before = bytes_of(other);
-    EXPECT_EQ(refusal_of(other).code, errc::protocol);
+    EXPECT_EQ(rejection_of(other).code, errc::protocol);
     EXPECT_EQ(bytes_of(other), other_before);
 }
 
@@ -90,12 +90,12 @@ TEST(StoreFile, AFileOfTwoNamesIsRejected) {
         const auto store = make_sqlite_store(loop, path, quick_settings());
         ASSERT_TRUE(store.has_value());
         std::filesystem::create_hard_link(path, folder / "second.db");
-        const auto why = refusal_of(folder / "second.db");
+        const auto why = rejection_of(folder / "second.db");
         EXPECT_EQ(why.code, errc::unsupported);
         EXPECT_NE(why.detail.find("has 2 names"), std::string::npos) << why.detail;
         EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
     }
-    EXPECT_EQ(refusal_of(path).code, errc::unsupported);
+    EXPECT_EQ(rejection_of(path).code, errc::unsupported);
     std::filesystem::remove(folder / "second.db");
     net::loop loop;
     EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
@@ -118,7 +118,7 @@ TEST(StoreFile, ANewerLayoutIsUnsupported) {
         EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
     }
     raw_database{path}.run("PRAGMA user_version=2");
-    const auto why = refusal_of(path);
+    const auto why = rejection_of(path);
     EXPECT_EQ(why.code, errc::unsupported);
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;
 }
@@ -134,7 +134,7 @@ TEST(StoreFile, ADamagedFileIsRejected) {
     file.seekp(100);
     file << std::string(3000, '\x5a');
     file.close();
-    EXPECT_EQ(refusal_of(path).code, errc::protocol);
+    EXPECT_EQ(rejection_of(path).code, errc::protocol);
 }
 
 TEST(StoreFile, WhatMayNotBeWrittenIsDenied) {
@@ -148,13 +148,13 @@ TEST(StoreFile, WhatMayNotBeWrittenIsDenied) {
     ASSERT_EQ(chmod(path.c_str(), 0444), 0);
     {
         const unprivileged nobody;
-        EXPECT_EQ(refusal_of(path).code, errc::denied);
-        EXPECT_EQ(refusal_of(folder / "new.db").code, errc::denied);
+        EXPECT_EQ(rejection_of(path).code, errc::denied);
+        EXPECT_EQ(rejection_of(folder / "new.db").code, errc::denied);
     }
     ASSERT_EQ(chmod(path.c_str(), 0000), 0);
     {
         const unprivileged nobody;
-        EXPECT_EQ(refusal_of(path).code, errc::denied);
+        EXPECT_EQ(rejection_of(path).code, errc::denied);
     }
     ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
 }
@@ -234,7 +234,7 @@ TEST(StoreFile, WhatWasPreparedIsDestroyedWhereNothingIsBeingWritten) {
 
 // Goal: no two holders after a fork. SQLite in a child takes its parent's locks for its own, so
 // that the parent, as it closed the file, deleted the log that the child went on writing to: both
-// were granted the same key. Method: the child of a process that has the file open is refused, and
+// were granted the same key. Method: the child of a process that has the file open is rejected, and
 // may open another one.
 TEST(StoreFile, AChildMayNotOpenWhatItsParentHasOpen) {
     const test_folder folder;
@@ -243,10 +243,10 @@ TEST(StoreFile, AChildMayNotOpenWhatItsParentHasOpen) {
     const auto child = fork();
     if (child == 0) {
         const auto deadline = lease_clock::now() + 5s;
-        const auto refused = open_store_file(path, synchronous::normal, deadline);
+        const auto rejected = open_store_file(path, synchronous::normal, deadline);
         const auto other = open_store_file(folder / "other.db", synchronous::normal, deadline);
-        const bool right = refused.has_error() && refused.error().code == errc::unsupported &&
-                           refused.error().detail.find("fork()") != std::string::npos;
+        const bool right = rejected.has_error() && rejected.error().code == errc::unsupported &&
+                           rejected.error().detail.find("fork()") != std::string::npos;
         _exit(right && other.has_value() ? 0 : 1);
     }
     int status = 0;

@@ -1,6 +1,6 @@
 #include "engines/zookeeper/client/client_handle.hpp"
 
-#include "engines/zookeeper/client/refusals.hpp"
+#include "engines/zookeeper/client/error_mapping.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -119,7 +119,7 @@ struct client_handle::callbacks {
         if (state == ZOO_CONNECTED_STATE) now = link_state::connected;
         if (state == ZOO_READONLY_STATE) now = link_state::read_only;
         if (state == ZOO_EXPIRED_SESSION_STATE) now = link_state::expired;
-        if (state == ZOO_AUTH_FAILED_STATE) now = link_state::refused;
+        if (state == ZOO_AUTH_FAILED_STATE) now = link_state::rejected;
         home->connected_ = now == link_state::connected;
         home->events_.emplace_back(now);
     }

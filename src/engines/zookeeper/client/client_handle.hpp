@@ -26,7 +26,7 @@ struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the client library's 
 
 namespace pawl::zookeeper {
 
-enum class link_state { connecting, connected, read_only, expired, refused };
+enum class link_state { connecting, connected, read_only, expired, rejected };
 
 // How the session is now; or the number of the exchange that has been answered; or a znode that was
 // watched and is gone or has changed: each watch is told once.

@@ -1,6 +1,6 @@
 #include "engines/zookeeper/client/deferred_close.hpp"
 
-#include "net/own_process.hpp"
+#include "net/fork_check.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -16,21 +16,16 @@ namespace {
 // How long the end of a process waits for sessions that are being closed.
 constexpr millis closing_timeout{250};
 
-// The thread that closes handles, and what waits for it.
+// The thread that closes handles, and what waits for it. Of each process one, as its thread does
+// not pass to the child of a fork(); it may run until the process is gone.
 class closer {
 public:
-    // Never destroyed: its thread may run until the process is gone.
-    static closer& instance() {
-        static auto* const only = new closer;
-        return *only;
-    }
-
     void add(std::unique_ptr<client_handle> handle, instant when) {
         const std::lock_guard lock{mutex_};
         waiting_.push_back({std::move(handle), when});
         if (!std::exchange(running_, true)) {
             std::thread{[this] { run(); }}.detach();
-            std::atexit([] { instance().settle(); });
+            std::atexit(settle_own);
         }
         changed_.notify_all();
     }
@@ -67,9 +62,9 @@ private:
         }
     }
 
+    // A child inherits that its parent's is called at the end.
+    static void settle_own();
     void settle() {
-        // In the child of a fork() the thread is the parent's, and so may be the lock.
-        if (process_.is_elsewhere()) return;
         std::unique_lock lock{mutex_};
         changed_.wait_for(lock, closing_timeout, [this] {
             const auto now = lease_clock::now();
@@ -81,7 +76,6 @@ private:
     // The condition's clock stops while the machine sleeps.
     static constexpr std::chrono::seconds nap_max{10};
 
-    const net::own_process process_;
     std::mutex mutex_;
     std::condition_variable changed_;
     // Under mutex_
@@ -90,10 +84,16 @@ private:
     bool running_ = false;
 };
 
+constinit net::one_per_process<closer> closers;
+
+void closer::settle_own() {
+    if (auto* const mine = closers.find()) mine->settle();
+}
+
 }  // namespace
 
 void close_later(std::unique_ptr<client_handle> handle, instant when) {
-    if (handle) closer::instance().add(std::move(handle), when);
+    if (handle) closers.get().add(std::move(handle), when);
 }
 
 }  // namespace pawl::zookeeper

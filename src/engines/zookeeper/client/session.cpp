@@ -5,8 +5,8 @@
 #include "base/identity.hpp"
 #include "engines/zookeeper/client/addresses.hpp"
 #include "engines/zookeeper/client/deferred_close.hpp"
+#include "engines/zookeeper/client/error_mapping.hpp"
 #include "engines/zookeeper/client/four_letters.hpp"
-#include "engines/zookeeper/client/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -71,19 +71,19 @@ session::session(net::loop& where, std::shared_ptr<const zookeeper_settings> set
 // ---- Asking
 
 void session::enqueue(request wanted, instant until, std::shared_ptr<completion_handler> who) {
-    std::optional<failure> refused;
+    std::optional<failure> rejected;
     if (state_ == state::dead)
-        refused =
+        rejected =
             last_failure_.value_or(failure{errc::unreachable, place_ + ": the session ended"});
     else if (waiting_.size() >= requests_max)
-        refused = failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
+        rejected = failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
     else if (state_ == state::resting && last_failure_ && !may_pass(last_failure_->code) &&
              lease_clock::now() < not_before_)
-        refused = last_failure_;
-    if (refused) {
+        rejected = last_failure_;
+    if (rejected) {
         // Posted: an answer must not come before the question has been asked.
-        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
-            who->take(refused);
+        boost::asio::post(executor_, [who = std::move(who), rejected = std::move(*rejected)] {
+            who->take(rejected);
         });
         return;
     }
@@ -420,7 +420,7 @@ void session::state_changed(link_state now) {
             return fall();
         case link_state::expired:
             return die({errc::unreachable, place_ + ": the session has expired"});
-        case link_state::refused:
+        case link_state::rejected:
             return die({errc::denied, place_ + ": the server rejected user:password@"});
     }
 }

@@ -67,7 +67,7 @@ public:
     // `unreachable` as soon as no server answers.
     async<void> ready(instant until, store_down unconnected = store_down::retry);
 
-    // Expired, refused or closed: whatever it held is gone, and another session is needed.
+    // Expired, rejected or closed: whatever it held is gone, and another session is needed.
     bool is_dead() const noexcept { return state_ == state::dead; }
     bool is_connected() const noexcept { return state_ == state::connected; }
     millis asked_timeout() const noexcept { return timeout_; }

@@ -1,6 +1,6 @@
 // How long a lease a session can carry, and what the codes and words of the server mean.
+#include "engines/zookeeper/client/error_mapping.hpp"
 #include "engines/zookeeper/client/four_letters.hpp"
-#include "engines/zookeeper/client/refusals.hpp"
 #include "engines/zookeeper/client/session.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(SessionTimeout, ALongTickIsLeftOutOfTheLease) {
         }
 }
 
-TEST(Refusals, TellWhatTheCallerCanDo) {
+TEST(Rejections, TellWhatTheCallerCanDo) {
     const struct {
         int code;
         errc read, written;

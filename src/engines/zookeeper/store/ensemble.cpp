@@ -254,7 +254,7 @@ async<view> ensemble::look(session& through, const std::string& key, freshness h
     const auto path = paths_.record_of(key);
     std::vector<request> asked;
     if (how == freshness::synced) asked.emplace_back(request::kind::sync, path);
-    // Its origin first: one that is older than the text is refused, a younger one would vouch for
+    // Its origin first: one that is older than the text is rejected, a younger one would vouch for
     // what another record has said.
     asked.emplace_back(request::kind::children, path);
     asked.emplace_back(request::kind::get, path);

@@ -41,10 +41,15 @@ std::shared_ptr<lease_end> expiry_schedule::add(const std::shared_ptr<session>& 
     return what;
 }
 
-// The place in the line stays: when it is reached, the end is seen to have moved.
+// The place in the line of one that ends later stays: when it is reached, that is seen.
 void expiry_schedule::move(lease_end& what, instant until) {
     what.until = until;
     what.where->carry(until);
+    if (!what.in_line || what.place->first <= until) return;
+    auto taken = line_.extract(what.place);
+    taken.key() = until;
+    what.place = line_.insert(std::move(taken));
+    arm();
 }
 
 void expiry_schedule::cancel(const std::shared_ptr<lease_end>& what) {

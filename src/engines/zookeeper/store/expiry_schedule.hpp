@@ -51,7 +51,7 @@ public:
     // A lease that may come to be: it is deleted at `until` unless that is moved or cancelled.
     std::shared_ptr<lease_end> add(const std::shared_ptr<session>& where, const std::string& key,
                                    const std::string& path, instant until);
-    static void move(lease_end& what, instant until);
+    void move(lease_end& what, instant until);
     void cancel(const std::shared_ptr<lease_end>& what);
     void cancel(const std::string& path);
     // The end of that lease, if it is recorded here.

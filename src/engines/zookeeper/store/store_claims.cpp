@@ -28,8 +28,8 @@ millis overdue_after(millis ttl) { return ttl + ttl / 100 + overdue_margin; }
 
 async<acquire_result<grant>> tree_store::acquire(claim wanted) {
     const auto self = shared_from_this();
-    if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
-        co_return std::move(*refused);
+    if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, wanted.ttl))
+        co_return std::move(*rejected);
     const auto until = deadline();
     const auto where = co_await tree_->session_for(wanted.ttl, until, wanted.on_store_down);
     if (where.has_error()) co_return where.error();
@@ -99,9 +99,9 @@ tree_store::attempt<acquire_result<grant>> tree_store::try_claim(const session_p
     }
     const rules::store_time now{millis{wall}, millis{wall}};
     const rules::store_time born{millis{tree_->born()}, millis{tree_->born()}};
-    if (auto refused =
-            rules::refuse_in_quarantine(common.quarantine, born, wanted, now, common.max_skew))
-        co_return std::move(refused);
+    if (auto rejected =
+            rules::reject_in_quarantine(common.quarantine, born, wanted, now, common.max_skew))
+        co_return std::move(rejected);
     auto state = state_of(seen, wall);
     auto decided = rules::acquire(state, wanted, now, common.max_skew);
     if (auto* told = std::get_if<busy>(&decided); told != nullptr && seen.alive) {
@@ -196,7 +196,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
     mine.record.acquired = done->stat.modified;
     mine.version = done->stat.version;
     watched_.erase(wanted.key);
-    expiry_schedule::move(*mine.end, mine.acquired + wanted.ttl);
+    expiries_->move(*mine.end, mine.acquired + wanted.ttl);
     const auto token = mine.record.token;
     expiries_->hold(wanted.key, std::move(mine));
     co_return std::optional<acquire_result<grant>>{grant{wanted.key, token, wanted.ttl}};

@@ -66,8 +66,8 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     std::vector<renewal> answers(leases.size(), renewal::lost);
     for (const auto& lease : leases)
-        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
-            co_return std::move(*refused);
+        if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*rejected);
     const auto until = deadline();
     std::unordered_map<session_ptr, std::vector<std::vector<renewing>>> mine;
     std::vector<std::size_t> others;
@@ -179,7 +179,7 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             for (auto& one : batches[b]) {
                 answers[one.place] = renewal::renewed;
                 if (one.extends && !one.end->cancelled)
-                    expiry_schedule::move(*one.end, std::max(one.end->until, sent + one.ttl));
+                    expiries_->move(*one.end, std::max(one.end->until, sent + one.ttl));
             }
         }
         batches.clear();
@@ -298,7 +298,7 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    expiry_schedule::move(*mine.end, sent + ttl);
+    expiries_->move(*mine.end, sent + ttl);
     expiries_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
@@ -329,7 +329,7 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
     tree_->note_clock(done->stat);
     if (seen.alive) expiries_->cancel(old_path);
     mine.version = done->stat.version;
-    expiry_schedule::move(*mine.end, sent + ttl);
+    expiries_->move(*mine.end, sent + ttl);
     expiries_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }

@@ -229,7 +229,7 @@ async<fence_result> tree_store::fence(std::string resource, fence_token token, f
                                                   ": another program or a newer pawl wrote it"};
         fence_token newest{value.value_or(0)};
         const auto checked = rules::check_fence(newest, token, rule, *issued);
-        // It only rises, so a server that lags behind refuses too little at worst.
+        // It only rises, so a server that lags behind rejects too little at worst.
         if (!checked.accepted) co_return checked;
         const auto text = std::to_string(number(newest));
         request write = read.done() ? request{request::kind::set, path, text, read.stat.version}

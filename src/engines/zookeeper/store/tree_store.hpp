@@ -1,7 +1,7 @@
 // The verbs of the store over the tree: look, decide by the rules, write with a version check.
 //
 // Every grant writes the record of its key and makes the lease below it in one transaction, so the
-// record's version guards all: who decided on an older one is refused and looks again. It is also
+// record's version guards all: who decided on an older one is rejected and looks again. It is also
 // why a withdrawn claim is dead though it may arrive late: a withdrawal writes the record.
 //
 // Versions begin at 0 again where a record is deleted and made anew. So each has a child of a name
@@ -146,7 +146,7 @@ private:
         instant since;
     };
     std::unordered_map<std::string, remembered> remembered_;
-    // Leases of others that we were refused for, and since when they have not been renewed.
+    // Leases of others that we were rejected for, and since when they have not been renewed.
     struct watched {
         std::int64_t zxid;
         instant since;

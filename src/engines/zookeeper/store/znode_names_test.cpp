@@ -13,7 +13,7 @@ TEST(ZnodeNames, PlainKeysStayAsTheyAre) {
     EXPECT_EQ(encode_name("100%"), "100%25");
 }
 
-// Goal: no key makes a name that ZooKeeper refuses. Method: what its checks look for.
+// Goal: no key makes a name that ZooKeeper rejects. Method: what its checks look for.
 TEST(ZnodeNames, NoNameIsADotOrHoldsASlashOrAByteBeyondAscii) {
     EXPECT_EQ(encode_name("."), "%2E");
     EXPECT_EQ(encode_name(".."), "%2E.");

@@ -1,5 +1,6 @@
 // Servers that are hurt, wrong or missing, and the ensemble that loses its leader.
 #include "engines/zookeeper/client/session.hpp"
+#include "engines/zookeeper/store/znode_names.hpp"
 #include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "test_support/faults/canned_server.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
@@ -25,26 +26,27 @@ using testing_servers::zookeeper_server;
 
 // ---- Wrong and missing servers
 
-TEST(ZookeeperRefusal, AClosedPortIsUnreachableAfterTheTimeout) {
+TEST(ZookeeperRejection, AClosedPortIsUnreachableAfterTheTimeout) {
     auto mine = open(on_port(testing_servers::free_port(), 150ms));
-    const auto asked = lease_clock::now();
-    expect_failure(mine.inspect("key"), errc::unreachable, "Connection refused");
-    EXPECT_GE(lease_clock::now() - asked, 150ms);
-    EXPECT_LT(lease_clock::now() - asked, 2s);
+    EXPECT_TRUE(conformance::takes_less(2s, [&] {
+        const auto asked = lease_clock::now();
+        expect_failure(mine.inspect("key"), errc::unreachable, "Connection refused");
+        EXPECT_GE(lease_clock::now() - asked, 150ms);
+    }));
 }
 
-TEST(ZookeeperRefusal, AnHttpServerIsNoZookeeper) {
+TEST(ZookeeperRejection, AnHttpServerIsNoZookeeper) {
     canned_server server{{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}};
     expect_failure(open(on_port(server.port(), 5s)).acquire(fresh_claim("key")), errc::protocol,
                    "does not speak ZooKeeper");
 }
 
-TEST(ZookeeperRefusal, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
+TEST(ZookeeperRejection, AnUnresponsiveServerIsUnreachableAfterTheTimeout) {
     canned_server server{{}};
-    const auto asked = lease_clock::now();
-    expect_failure(open(on_port(server.port(), 300ms)).acquire(fresh_claim("key")),
-                   errc::unreachable, "127.0.0.1:" + std::to_string(server.port()));
-    EXPECT_LT(lease_clock::now() - asked, 3s);
+    EXPECT_TRUE(conformance::takes_less(3s, [&] {
+        expect_failure(open(on_port(server.port(), 300ms)).acquire(fresh_claim("key")),
+                       errc::unreachable, "127.0.0.1:" + std::to_string(server.port()));
+    }));
 }
 
 // ---- Sessions that the server keeps short
@@ -97,14 +99,18 @@ TEST_F(ShortSessions, ASessionThatExpiresLosesItsLeasesAndTheNextOneWorks) {
     auto other = open(on_port(server_.port()));
     // A server that has just begun may take longer over it; the same claim is granted again.
     const auto wanted = fresh_claim("key", 600ms);
+    auto sent = lease_clock::now();
     auto answer = mine.acquire(wanted);
-    until([&] { return answer.has_value() || (answer = mine.acquire(wanted)).has_value(); });
-    const auto sent = lease_clock::now();
+    until([&] {
+        if (answer.has_value()) return true;
+        sent = lease_clock::now();
+        return (answer = mine.acquire(wanted)).has_value();
+    });
     const auto& won = std::get<grant>(*answer);
     proxy.stall(direction::to_server);
     proxy.stall(direction::to_client);
     const auto taken = other.granted_in_the_end(fresh_claim("key", 600ms));
-    EXPECT_GE(lease_clock::now() - sent, won.ttl - 50ms);
+    EXPECT_GE(lease_clock::now() - sent, won.ttl);
     EXPECT_GT(taken, won.token);
     bare_tree tree{server_.port()};
     until([&] {
@@ -129,17 +135,72 @@ TEST(ZookeeperFaults, AFrozenServerIsAnUnknownOutcomeWithinTheTimeout) {
     zookeeper_server server;
     auto mine = open(on_port(server.port(), 1s));
     const auto wanted = fresh_claim("key", 60s);
-    mine.granted(fresh_claim("warm", 60s));
-    EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key", 60s))));
+    // A server that has just begun may take longer over it; the same claim is granted again.
+    const auto before = fresh_claim("key", 60s);
+    auto first = mine.acquire(before);
+    until([&] { return first.has_value() || (first = mine.acquire(before)).has_value(); });
+    const auto token = std::get<grant>(*first).token;
+    until([&] { return mine.release("key", token).has_value(); });
     server.freeze();
     const auto asked = lease_clock::now();
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
-    EXPECT_LT(lease_clock::now() - asked, 3s);
+    const auto frozen = mine.acquire(wanted);
+    ASSERT_TRUE(frozen.has_error());
+    EXPECT_EQ(frozen.error().code, errc::outcome_unknown);
+    // Its pings are not answered either, and which of the two it notices first is not ours to say.
+    EXPECT_THAT(frozen.error().detail, testing::AnyOf(testing::HasSubstr("no answer within 1s"),
+                                                      testing::HasSubstr("connection loss")));
+    EXPECT_LT(lease_clock::now() - asked, 6s);
     server.thaw();
     until([&] {
         const auto got = mine.acquire(wanted);
         return got.has_value() && std::holds_alternative<grant>(*got);
     });
+}
+
+// Goal: a lease counts from before its request left, however late the answer is. Method: the
+// answers to a claim and to a renewal are held back for half of the TTL from when both have
+// arrived; counted from the answers, the leases would last for so much longer.
+TEST(ZookeeperFaults, AnAnswerThatComesLateMakesNoLeaseLonger) {
+    constexpr millis ttl{6'000};
+    zookeeper_server server;
+    tcp_proxy proxy{server.port()};
+    const auto settings = on_port(proxy.port(), 20s);
+    auto mine = open(settings);
+    bare_tree tree{server.port()};
+    const layout paths{settings.chroot, settings.common.name_space};
+    // The znode of the one that holds the key; empty while there is none.
+    const auto lease_path = [&](const std::string& key) {
+        const auto record = paths.record_of(key);
+        for (const auto& name : tree.children(record))
+            if (!is_origin(name)) return record + "/" + name;
+        return std::string{};
+    };
+    // What was just let go of is claimed by one request, without a look before it.
+    EXPECT_TRUE(*mine.release("granted", mine.granted(fresh_claim("granted", ttl))));
+    const auto token = mine.granted(fresh_claim("renewed", ttl));
+    const auto renewed_path = lease_path("renewed");
+    const auto is_renewed = [&] {
+        Stat stat{};
+        tree.get(renewed_path, &stat);
+        return stat.version > 0;
+    };
+    proxy.stall(direction::to_client);
+    auto renewing = std::async(std::launch::async, [&] {
+        return mine.renew(std::vector{lease_of("renewed", token, ttl)});
+    });
+    auto claiming =
+        std::async(std::launch::async, [&] { return mine.acquire(fresh_claim("granted", ttl)); });
+    until([&] { return is_renewed() && !lease_path("granted").empty(); });
+    const auto arrived = lease_clock::now();
+    mine.pass(ttl / 2);
+    proxy.resume(direction::to_client);
+    EXPECT_EQ(renewing.get().value(), (std::vector{renewal::renewed}));
+    const auto answer = claiming.get();
+    ASSERT_TRUE(answer.has_value());
+    const auto won = std::get<grant>(*answer).token;
+    mine.pass(std::chrono::ceil<millis>(arrived + ttl - lease_clock::now()));
+    EXPECT_EQ(mine.renew(lease_of("granted", won, ttl)), renewal::lost);
+    EXPECT_EQ(mine.renew(lease_of("renewed", token, ttl)), renewal::lost);
 }
 
 // Goal: what a killed server answered it still knows, and waiting goes on. Method: kill it under
@@ -226,7 +287,16 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNoKeyHasTwoHolders) {
     auto a = open(settings), b = open(settings);
     // The first session with servers that have just begun may take longer than that.
     until([&] { return a.inspect("kept").has_value() && b.inspect("kept").has_value(); }, 60s);
-    const auto kept = a.granted_in_the_end(fresh_claim("kept", 60s));
+    const auto keep = fresh_claim("kept", 60s);
+    fence_token kept{};
+    until(
+        [&] {
+            const auto got = a.acquire(keep);
+            if (got.has_error()) return false;
+            kept = std::get<grant>(*got).token;
+            return true;
+        },
+        60s);
     inside count;
     std::atomic<bool> enough{false};
     std::vector<std::jthread> callers;
@@ -319,7 +389,7 @@ TEST(ZookeeperFaults, AFolderThatWasPutBackHandsNoTokenOutAgain) {
     bare_tree tree{server.port()};
     EXPECT_TRUE(tree.get("/pawl").starts_with("pawl 2 1")) << tree.get("/pawl");
     settings.common.quarantine = 1h;
-    EXPECT_EQ(open(settings).refused(fresh_claim("other", 2s)).reason, busy_reason::quarantined);
+    EXPECT_EQ(open(settings).rejected(fresh_claim("other", 2s)).reason, busy_reason::quarantined);
 }
 
 TEST(ZookeeperEnsemble, FoldersThatWerePutBackHandNoTokenOutAgain) {

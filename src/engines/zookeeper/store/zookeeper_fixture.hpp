@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using conformance::expect_failure;
 using conformance::until;
 
-inline zookeeper_settings on_port(std::uint16_t port, millis timeout = 2s) {
+inline zookeeper_settings on_port(std::uint16_t port, millis timeout = 10s) {
     zookeeper_settings settings;
     settings.servers.front().port = port;
     settings.common.timeout = timeout;

@@ -1,0 +1,109 @@
+#include "cli/exec/exec_run.hpp"
+
+#include "agent/environment.hpp"
+#include "cli/output/output.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace pawl::cli {
+namespace {
+
+// SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
+constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
+constexpr int could_not_run = 126;  // as a shell says it
+
+}  // namespace
+
+std::optional<runs::stop_cause> ended::stopped_by() const {
+    if (timed_out) return runs::stop_cause::timed_out;
+    if (by_lease()) return runs::stop_cause::lost;
+    // Signals that come later are the command's own.
+    if (!started) return runs::stop_cause::shutdown;
+    return std::nullopt;
+}
+
+runs::work_result ended::as_work() const {
+    runs::work_result what;
+    what.started = started;
+    what.succeeded = status == 0 && cause == exec::ending::by_itself;
+    what.exit_status = status;
+    what.reason = fault;
+    if (started && !what.succeeded && fault.empty()) what.reason = "exit " + std::to_string(status);
+    return what;
+}
+
+exec_run::exec_run(net::loop& on, const exec::launcher& from, millis grace,
+                   std::optional<millis> timeout)
+    : loop_{on}, child_{on.get_executor(), from}, grace_{grace}, timeout_{timeout} {
+    of_lease_.grace = grace;
+}
+
+exec::limits exec_run::bounds() const {
+    auto both = of_lease_;
+    if (timeout_at_ == instant::max()) return both;
+    both.stop_at = std::min(both.stop_at, timeout_at_);
+    both.kill_at = std::min(both.kill_at, timeout_at_ + grace_);
+    return both;
+}
+
+void exec_run::on_signal(int signal) {
+    if (spawned_) return child_.signal(signal);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
+        early_signal_ = signal;
+        give_up_.request_stop();
+    }
+}
+
+void exec_run::on_deadline(instant stop_at, instant valid_until, millis ttl) {
+    of_lease_.stop_at = stop_at;
+    of_lease_.kill_at = valid_until - std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
+    const auto until = bounds();
+    if (spawned_) child_.extend(until.stop_at, until.kill_at);
+}
+
+void exec_run::cancel() {
+    if (!spawned_) return;
+    if (!std::exchange(cancelled_, true))
+        log(log_level::warn, "run cancelled, stopping the command");
+    child_.stop(grace_);
+}
+
+boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec::command wanted) {
+    ended how;
+    if (self->early_signal_) {
+        how.status = 128 + *self->early_signal_;
+        how.started = false;
+        co_return how;
+    }
+    // A body of the library may have saved such a checkpoint: cut off it would be another one.
+    if (auto impossible = agent::unspeakable(wanted); !impossible.empty()) {
+        how.status = could_not_run;
+        how.fault = std::move(impossible);
+        co_return how;
+    }
+    const auto shown = exec::command{wanted.arguments};
+    if (self->timeout_) self->timeout_at_ = self->loop_.now() + *self->timeout_;
+    const auto fault = co_await self->child_.spawn(std::move(wanted), self->bounds());
+    if (fault) {
+        how.status = fault->as_shell();
+        how.fault = fault->describe(shown);
+        how.started = !fault->came_too_late();
+        if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
+    } else {
+        self->spawned_ = true;
+        // What came while it was being started.
+        const auto until = self->bounds();
+        self->child_.extend(until.stop_at, until.kill_at);
+        if (self->early_signal_) self->child_.signal(*self->early_signal_);
+        const auto status = co_await self->child_.wait();
+        self->spawned_ = false;
+        how.status = status.as_shell();
+        how.cause = status.cause;
+    }
+    how.timed_out = how.cause == exec::ending::deadline && self->is_timeout_first();
+    co_return how;
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,43 @@
+#include "schedule/state/node_state.hpp"
+
+#include "net/unattended.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+awaitable<void> keep_alive([[maybe_unused]] std::shared_ptr<const void> home,
+                           awaitable<void> what) {
+    // A local, so that what is left of it when the loop goes is gone before its home may be.
+    auto running = std::move(what);
+    co_await std::move(running);
+}
+
+}  // namespace
+
+node_state::node_state(node_parts made_of)
+    : loop{*made_of.loop},
+      engine{std::move(made_of.engine)},
+      records{std::move(made_of.records)},
+      me{std::move(made_of.me)},
+      recording_timeout{made_of.recording_timeout},
+      observer{std::move(made_of.observer)},
+      clock{records ? node_clock::compared_with::journal : node_clock::compared_with::store},
+      time_changed{loop.get_executor()},
+      work{loop.get_executor()},
+      random{loop.clocks().seed()},
+      ids{loop.ids()} {}
+
+void node_state::spawn(awaitable<void> what) {
+    // One that ended by an exception would leave its key state at work for ever, and nobody would
+    // know.
+    boost::asio::co_spawn(loop.get_executor(), keep_alive(home.lock(), std::move(what)),
+                          net::unattended{});
+}
+
+}  // namespace pawl::schedule
