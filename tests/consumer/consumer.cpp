@@ -14,8 +14,8 @@ int take_turns(const char* store) {
     auto here = pawl::locks::open(store);
     auto there = pawl::locks::open(store);
     auto held = here.try_acquire("consumer", {.ttl = 30s});
-    const auto refused = there.try_acquire("consumer", {.ttl = 30s});
-    if (!held || refused) return 1;
+    const auto rejected = there.try_acquire("consumer", {.ttl = 30s});
+    if (!held || rejected) return 1;
     const auto first = held->token();
     if (held->release() != pawl::release_outcome::released) return 1;
     auto next = there.try_acquire("consumer", {.ttl = 30s});

@@ -13,7 +13,7 @@ public:
     real_cable(int number, std::vector<std::uint16_t> servers, url_maker url)
         : network_{number}, servers_{std::move(servers)}, url_{url} {}
     place far_end() const override {
-        return {url_(network_.our_address(), servers_, short_timeout), network_.prefix()};
+        return {url_(network_.our_address(), servers_, node_timeout), network_.prefix()};
     }
     void cut() override { network_.cut(); }
     void mend() override { network_.mend(); }
@@ -28,7 +28,7 @@ class proxied_cable : public cable {
 public:
     proxied_cable(const std::vector<std::uint16_t>& servers, url_maker url)
         : way_{servers}, url_{url} {}
-    place far_end() const override { return {url_("127.0.0.1", way_.ports(), short_timeout)}; }
+    place far_end() const override { return {url_("127.0.0.1", way_.ports(), node_timeout)}; }
     void cut() override {
         way_.stall(direction::to_server);
         way_.stall(direction::to_client);
@@ -44,10 +44,12 @@ private:
 };
 
 bool may_administer_networks() {
-    constexpr int cap_net_admin = 12;
+    constexpr auto cap_net_admin = 1ULL << 12;
+    constexpr auto cap_sys_admin = 1ULL << 21;  // a network namespace is named by a mount
+    constexpr auto needed = cap_net_admin | cap_sys_admin;
     const std::string status = text_of("/proc/self/status");
     const std::size_t line = status.find("CapEff:\t");
-    return (std::stoull(status.substr(line + 8, 16), nullptr, 16) >> cap_net_admin & 1) == 1;
+    return (std::stoull(status.substr(line + 8, 16), nullptr, 16) & needed) == needed;
 }
 
 }  // namespace

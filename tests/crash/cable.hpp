@@ -27,6 +27,9 @@ std::string hosts_at(const std::string& host, const std::vector<std::uint16_t>& 
 // Shorter than a lease of a contest, so that a server that says nothing is given up in time to ask
 // again; longer than a server takes that has to share two cores with a test suite.
 constexpr millis short_timeout{500};
+// Of a contest's node: its waiter ends with the first request that takes longer. Its command is
+// ended by the guard, so that no node has to give up an answer in time.
+constexpr millis node_timeout{20'000};
 
 // Where clients learn from servers where the others are, those must be reached there.
 enum class addresses { given, told };

@@ -27,7 +27,7 @@ void witness::enter(const lease& held) {
 void witness::write(const lease& held) {
     const std::lock_guard lock{mutex_};
     const auto token = number(held.token());
-    // A holder that has lost its trust in the meantime is what fencing is for: it is refused here.
+    // A holder that has lost its trust in the meantime is what fencing is for: it is rejected here.
     if (token < newest_ && held.valid()) ++tokens_fallen_;
     newest_ = std::max(newest_, token);
 }

@@ -46,6 +46,7 @@ contest::contest(std::vector<place> places)
     if (!eventually([&] { return lines_of_newest() > 0; }, millis{60'000})) {
         throw std::runtime_error{"the first holder never ran: " + text_of(folder_.file("node-1"))};
     }
+    token_ = newest_token();
 }
 
 // The guard of the last holder ends its command soon after; the folder may go only then.
@@ -84,36 +85,54 @@ std::size_t contest::lines_of_newest() const {
 }
 
 // Another phase of the heartbeat in each round: 10 to 100 lines of two scribes, up to half a TTL.
-void contest::let_holder_write() const {
+bool contest::let_holder_write() {
     const std::size_t lines = 10 + started_ * 37 % 90;
-    EXPECT_TRUE(eventually([&] { return lines_of_newest() >= lines; }));
+    const auto holds = [&] { return is_running(holder_->pid()) && newest_token() == token_; };
+    EXPECT_TRUE(eventually([&] { return lines_of_newest() >= lines || !holds(); }));
+    if (holds()) return true;
+    // A lease of a second is short for a busy machine, but holders keep it as a rule.
+    constexpr std::size_t lost_unhurt_max = 2;
+    if (++lost_unhurt_ > lost_unhurt_max)
+        throw std::runtime_error{"holders lose their lease unhurt again and again"};
+    return false;
 }
 
-void contest::expect_newer_than(fence_token before) const {
-    EXPECT_TRUE(eventually([&] { return newest_token() > before; }))
+void contest::wait_for_successor() {
+    EXPECT_TRUE(eventually([&] { return newest_token() > token_; }))
         << "nobody took over; the waiter says: "
         << text_of(folder_.file("node-" + std::to_string(started_)));
+    token_ = newest_token();
+}
+
+// The node that was started last is the holder now. Returns the exit status of the one before.
+int contest::pass_on_to(std::unique_ptr<node> next) {
+    const int status = holder_->wait();
+    holder_ = std::move(next);
+    place_ = (started_ - 1) % places_.size();
+    return status;
 }
 
 int contest::take_over(const act& hurt, const act& heal) {
     auto next = start_node();
-    let_holder_write();
-    const fence_token before = newest_token();
+    while (!let_holder_write()) {
+        wait_for_successor();
+        EXPECT_EQ(pass_on_to(std::move(next)), lease_lost);
+        next = start_node();
+    }
     hurt(*holder_);
-    expect_newer_than(before);
+    wait_for_successor();
     if (heal) heal(*holder_);
-    const int status = holder_->wait();
-    holder_ = std::move(next);
-    return status;
+    return pass_on_to(std::move(next));
 }
 
 int contest::replace(const act& hurt) {
-    let_holder_write();
-    const fence_token before = newest_token();
+    while (!let_holder_write()) {
+        EXPECT_EQ(pass_on_to(start_node()), lease_lost);
+        wait_for_successor();
+    }
     hurt(*holder_);
-    const int status = holder_->wait();
-    holder_ = start_node();
-    expect_newer_than(before);
+    const int status = pass_on_to(start_node());
+    wait_for_successor();
     return status;
 }
 
@@ -160,7 +179,7 @@ void expect_one_at_a_time(const contest& nodes, std::size_t holders) {
     const findings seen = nodes.seen();
     EXPECT_EQ(seen.stale_lines, 0u);
     EXPECT_EQ(seen.overlaps, 0u);
-    EXPECT_EQ(seen.holders, holders);
+    EXPECT_EQ(seen.holders, holders + nodes.lost_unhurt());
     testing::Test::RecordProperty("longest_gap_ms", static_cast<int>(seen.longest_gap.count()));
 }
 

@@ -60,20 +60,28 @@ public:
     // Starts a node that waits for the key, lets the holder write a while (a different while in
     // each round), hurts it, waits until the other's command writes, then heals. The other is the
     // holder from then on. Returns the exit status of the hurt one; 128 + 9 when it was killed.
+    // A holder that a busy machine lets stand still past its lease is succeeded before it is hurt,
+    // and the round begins anew; throws when that is too frequent to be the machine.
     int take_over(const act& hurt, const act& heal = {});
     // The same, but nobody waits while the holder is hurt: a store that is down turns waiters away.
     int replace(const act& hurt);
 
     // What was seen in all rounds together.
     findings seen() const;
+    // How many holders have lost their lease before they were hurt.
+    std::size_t lost_unhurt() const { return lost_unhurt_; }
+    // Which of the places the holder has, also while it is being hurt and healed.
+    std::size_t place_of_holder() const { return place_; }
 
     // The file that all scribes write to.
     const std::string& log() const { return log_; }
 
 private:
     std::unique_ptr<node> start_node();
-    void let_holder_write() const;
-    void expect_newer_than(fence_token before) const;
+    // False when the holder has lost its lease meanwhile.
+    bool let_holder_write();
+    void wait_for_successor();
+    int pass_on_to(std::unique_ptr<node> next);
     std::size_t lines_of_newest() const;
     fence_token newest_token() const;
 
@@ -82,6 +90,10 @@ private:
     const std::vector<place> places_;
     std::size_t started_ = 0;
     std::unique_ptr<node> holder_;
+    // The holder's.
+    fence_token token_{};
+    std::size_t place_ = 0;
+    std::size_t lost_unhurt_ = 0;
 };
 
 // Runs the pawl command to its end, with these words after its name.
@@ -98,7 +110,8 @@ constexpr int lease_lost = 70;
 // wrote last is dead, which must be before the lease has ended that it can have got by then.
 void expect_command_ends_in_time(const contest& nodes);
 
-// As gtest expectations: the commands wrote one after another, and this many of them wrote.
+// As gtest expectations: the commands wrote one after another, and this many of them wrote beside
+// those that were lost unhurt.
 void expect_one_at_a_time(const contest& nodes, std::size_t holders);
 
 }  // namespace pawl::crash

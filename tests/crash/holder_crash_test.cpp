@@ -17,7 +17,9 @@ namespace {
 struct embedded {
     scratch_folder folder{scratch_folder::storage::memory};
     std::string path = folder.file("pawl.db");
-    std::string url = "sqlite:" + path;
+    // A waiter is turned away when the file stays locked for longer, as by a test that stands
+    // still.
+    std::string url = "sqlite:" + path + "?timeout=20s";
 };
 
 std::vector<pid_t> children_of(pid_t pid) {
@@ -38,10 +40,11 @@ void signal_tree(pid_t pid, int number, int levels) {
 }
 
 // Stops it, but not in the middle of a write: a file that stays locked is a store that is gone,
-// which turns waiters away. They wait for twice as long as the first probe.
+// which turns waiters away. They wait for far longer than the first probe.
 void freeze(const embedded& store, pid_t whom) {
     const auto probe = [&](const char* timeout) {
-        return run_pawl({"--store", store.url + "?timeout=" + timeout, "exec", "probe", "true"});
+        return run_pawl(
+            {"--store", "sqlite:" + store.path + "?timeout=" + timeout, "exec", "probe", "true"});
     };
     constexpr int attempts_max = 50;
     for (int i = 0; i < attempts_max; ++i) {

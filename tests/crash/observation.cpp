@@ -4,18 +4,25 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace pawl::crash {
 
 scratch_folder::scratch_folder(storage where) {
     const std::filesystem::path memory{"/dev/shm"};
-    const bool in_memory = where == storage::memory && access(memory.c_str(), W_OK) == 0;
+    // A container's is small, and several tests run at once.
+    constexpr std::uintmax_t room_min = std::uintmax_t{2} << 30;
+    std::error_code none;
+    const auto room = std::filesystem::space(memory, none);
+    const bool in_memory = where == storage::memory && !none && room.available >= room_min &&
+                           access(memory.c_str(), W_OK) == 0;
     const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
     std::string pattern = parent / "pawl-crash-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp"};

@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -75,10 +76,10 @@ protected:
     std::string url(millis timeout = millis{2000}) { return url_at("127.0.0.1", ports(), timeout); }
     // The server is well when nodes begin, and on a busy machine may take its time to open a
     // connection.
-    contest nodes_on_server() { return contest{{place{url()}}}; }
+    contest nodes_on_server() { return contest{{place{url(node_timeout)}}}; }
     // A busy server takes longer to make what it keeps than some wait for an answer.
     void let_it_be_used() {
-        const auto made = run_pawl({"--store", url(millis{20'000}), "exec", "first", "true"});
+        const auto made = run_pawl({"--store", url(node_timeout), "exec", "first", "true"});
         ASSERT_EQ(made.status, 0) << made.output;
     }
 
@@ -106,7 +107,7 @@ protected:
                 hit.cut();
                 return "a cut";
             case 3:
-                hit.refuse();
+                hit.reject();
                 wait();
                 hit.accept_again();
                 return "an outage of one way";
@@ -157,7 +158,7 @@ TYPED_TEST_P(ServerLaws, WithTheServerFrozenTheCommandEndsWithItsLease) {
     expect_one_at_a_time(nodes, 3);
 }
 
-// The server killed and started again later, with its data: connections are refused meanwhile.
+// The server killed and started again later, with its data: connections are rejected meanwhile.
 TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
     auto nodes = this->nodes_on_server();
     for (int round = 0; round < 2; ++round) {
@@ -173,14 +174,12 @@ TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
 
 // Each node has its own cable; the holder's is pulled, and put back after the takeover.
 TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins) {
-    const auto first = this->lay_cable(1);
-    const auto second = this->lay_cable(2);
+    const std::array cables{this->lay_cable(1), this->lay_cable(2)};
     this->let_it_be_used();
-    contest nodes{{first->far_end(), second->far_end()}};
+    contest nodes{{cables[0]->far_end(), cables[1]->far_end()}};
     for (int round = 0; round < 2; ++round) {
-        cable& holders = round % 2 == 0 ? *first : *second;
-        const int status =
-            nodes.take_over([&](node&) { holders.cut(); }, [&](node&) { holders.mend(); });
+        const int status = nodes.take_over([&](node&) { cables[nodes.place_of_holder()]->cut(); },
+                                           [&](node&) { cables[nodes.place_of_holder()]->mend(); });
         EXPECT_EQ(status, lease_lost);
     }
     expect_one_at_a_time(nodes, 3);
@@ -213,7 +212,7 @@ TYPED_TEST_P(ServerLaws, UnderLoadEveryFaultPassesWithoutAnOverlap) {
     for (auto* way : load.ways()) way->cut();
     for (auto* way : load.ways()) way->resume(direction::to_client);
     load.expect_progress("after answers were lost");
-    load.ways().front()->refuse();
+    load.ways().front()->reject();
     load.expect_progress("while one node is cut off");
     load.ways().front()->accept_again();
     load.stop();
@@ -288,16 +287,21 @@ TYPED_TEST_P(ServerLaws, ToFailAtOnceIsNotToWaitForAServerThatIsGone) {
 
 // The drill that operators run, on the real server.
 TYPED_TEST_P(ServerLaws, TheDrillPasses) {
-    const auto said = run_pawl({"--store", this->url(), "drill", "all", "--ttl", "1s"});
+    auto said = run_pawl({"--store", this->url(), "drill", "all", "--ttl", "1s"});
+    // A holder that a busy machine stops for as long as its lease is succeeded before it is struck,
+    // and the drill cannot be held: then with a lease that outlasts that. One that fails says 1.
+    constexpr int unavailable = 69;
+    if (said.status == unavailable)
+        said = run_pawl({"--store", this->url(node_timeout), "drill", "all", "--ttl", "8s"});
     EXPECT_EQ(said.status, 0) << said.output;
     // An auditor wants to know which statement it was.
-    EXPECT_EQ(said.output.find("refused by the store's fence"), std::string::npos) << said.output;
+    EXPECT_EQ(said.output.find("rejected by the store's fence"), std::string::npos) << said.output;
 }
 
 // Goal: the doctor tells a server that works from one that is gone. Method: the command, before and
 // after a kill. A fresh test server may deserve warnings.
 TYPED_TEST_P(ServerLaws, TheDoctorTellsAServerThatWorksFromOneThatIsGone) {
-    const auto well = run_pawl({"--store", this->url(), "doctor", "--for", "100ms"});
+    const auto well = run_pawl({"--store", this->url(node_timeout), "doctor", "--for", "100ms"});
     EXPECT_LE(well.status, 1) << well.output;
     EXPECT_NE(well.output.find("version"), std::string::npos) << well.output;
     this->server_.crash();
@@ -305,13 +309,14 @@ TYPED_TEST_P(ServerLaws, TheDoctorTellsAServerThatWorksFromOneThatIsGone) {
     EXPECT_EQ(gone.status, 2) << gone.output;
     EXPECT_NE(gone.output.find("FAIL  reachability"), std::string::npos) << gone.output;
     // Every other command says so in one line, that names the place, and by its status.
-    const auto refused = run_pawl({"--store", this->url(millis{500}), "locks", "ls"});
-    EXPECT_EQ(refused.status, 69) << refused.output;
-    EXPECT_EQ(std::count(refused.output.begin(), refused.output.end(), '\n'), 1) << refused.output;
+    const auto rejected = run_pawl({"--store", this->url(millis{500}), "locks", "ls"});
+    EXPECT_EQ(rejected.status, 69) << rejected.output;
+    EXPECT_EQ(std::count(rejected.output.begin(), rejected.output.end(), '\n'), 1)
+        << rejected.output;
     const auto ports = this->ports();
     EXPECT_TRUE(std::any_of(ports.begin(), ports.end(), [&](std::uint16_t port) {
-        return refused.output.find(std::to_string(port)) != std::string::npos;
-    })) << refused.output;
+        return rejected.output.find(std::to_string(port)) != std::string::npos;
+    })) << rejected.output;
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins,

@@ -30,8 +30,8 @@ void way::cut() {
     for (const auto& proxy : proxies_) proxy->cut();
 }
 
-void way::refuse() {
-    for (const auto& proxy : proxies_) proxy->refuse();
+void way::reject() {
+    for (const auto& proxy : proxies_) proxy->reject();
 }
 
 void way::accept_again() {

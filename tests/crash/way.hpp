@@ -23,7 +23,7 @@ public:
 
     // As of a proxy, for all of them.
     void cut();
-    void refuse();
+    void reject();
     void accept_again();
     void stall(testing_faults::direction which);
     void resume(testing_faults::direction which);

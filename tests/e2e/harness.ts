@@ -153,14 +153,6 @@ export class Agent {
     return execFileSync(pawlBinary, ['--store', this.store, ...words], { env: cleanEnvironment(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
-  /** A command in the background, such as an exec that holds a key; ends with the agent. */
-  background(...words: string[]): ChildProcess {
-    const child = spawn(pawlBinary, ['--store', this.store, ...words], { env: cleanEnvironment(), stdio: 'ignore' });
-    this.children.push(child);
-    return child;
-  }
-  private readonly children: ChildProcess[] = [];
-
   /** Asks the API as admin, whatever the browser is signed in as. */
   async api<T = unknown>(method: string, path: string, body?: object): Promise<{ status: number; body: T }> {
     // One link, one session, however many ask at a time.
@@ -174,12 +166,19 @@ export class Agent {
     return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
   }
 
-  /** The runs that match; none while the journal is busy, so that `until` asks again. */
+  /** What is at a path; asked for again while the store or the journal is busy. */
+  async read<T>(path: string): Promise<T> {
+    const { status, body } = await until(`an answer to ${path}`, async () => {
+      const answer = await this.api<T>('GET', path);
+      return answer.status === 503 ? undefined : answer;
+    });
+    if (status !== 200) throw new Error(`no ${path}: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** The runs that match. */
   async runs<T>(query: string): Promise<T[]> {
-    const { status, body } = await this.api<{ runs: T[] }>('GET', `/runs?${query}`);
-    if (status === 503) return [];
-    if (status !== 200) throw new Error(`no runs: ${status} ${JSON.stringify(body)}`);
-    return body.runs;
+    return (await this.read<{ runs: T[] }>(`/runs?${query}`)).runs;
   }
 
   /** A lease that somebody outside holds, by the API. Answers with its token. */
@@ -245,7 +244,6 @@ export class Agent {
   }
 
   async end(): Promise<void> {
-    for (const child of this.children) child.kill('SIGKILL');
     await this.kill();
     if (!this.options.beside) rmSync(this.folder, { recursive: true, force: true });
   }
@@ -336,7 +334,7 @@ export async function expectDialogFits(page: Page): Promise<void> {
       }
       return found;
     });
-    await expect.poll(outside, { message: `outside the dialog at ${size.width} x ${size.height}`, timeout: 5_000 }).toEqual([]);
+    await expect.poll(outside, `outside the dialog at ${size.width} x ${size.height}`).toEqual([]);
   }
   if (before) await page.setViewportSize(before);
 }

@@ -1,7 +1,8 @@
 // Users on call: who holds what, for how long, and freeing a stuck key.
 import { expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, signIn, test, until } from './harness';
 
-const sleeper = { name: 'nightly-report', schedule: '@every 1h', script: 'sleep 300', ttl: '40s' };
+// Only runs that are asked for: an occurrence of its own would be a second, skipped run when the hour strikes.
+const sleeper = { name: 'nightly-report', schedule: '0 0 1 1 *', script: 'sleep 300', ttl: '40s' };
 
 test.describe('the locks', () => {
   test.use({ agentOptions: { jobs: [sleeper] } });
@@ -49,15 +50,16 @@ test.describe('the locks', () => {
     await page.goto(`${agent.url}/locks/import/held`);
     await live(page);
     await expect(page.locator('.ttl-text')).toContainText(/\d min/);
-    const left = async () => (await agent.api<{ remaining_ms: number }>('GET', '/locks/import/held')).body.remaining_ms;
+    const left = async () => (await agent.read<{ remaining_ms: number }>('/locks/import/held')).remaining_ms;
     await until('some seconds of it to pass', async () => (await left()) < 594_000);
     const asOf = page.locator('.page-head .as-of time');
     const before = (await asOf.getAttribute('datetime')) ?? '';
     await agent.lease('import/other', 600_000);
     await expect(asOf).not.toHaveAttribute('datetime', before);
-    const [, minutes, seconds] = /(\d+) min(?: (\d+) s)?/.exec(await page.locator('.ttl-text').innerText()) ?? [];
     // It is told in whole seconds, rounded up, and once a second.
-    expect(Number(minutes) * 60 + Number(seconds ?? 0)).toBeLessThanOrEqual((await left()) / 1000 + 4);
+    const most = (await left()) / 1000 + 4;
+    const [, minutes, seconds] = /(\d+) min(?: (\d+) s)?/.exec(await page.locator('.ttl-text').innerText()) ?? [];
+    expect(Number(minutes) * 60 + Number(seconds ?? 0)).toBeLessThanOrEqual(most);
   });
 
   test('can be narrowed, sorted and sent as an address', async ({ page, agent }) => {
@@ -116,8 +118,8 @@ test.describe('a force release', () => {
   test('spells out what follows, asks for the key and a reason, and force-releases', async ({ page, agent }) => {
     agent.pawl('jobs', 'run', 'nightly-report');
     await until('the key is held', async () => {
-      const { body } = await agent.api<{ locks: { held: boolean }[] }>('GET', '/locks?prefix=job/nightly-report');
-      return body.locks.some(({ held }) => held);
+      const { locks } = await agent.read<{ locks: { held: boolean }[] }>('/locks?prefix=job/nightly-report');
+      return locks.some(({ held }) => held);
     });
     await signIn(page, agent, 'admin');
     await page.goto(`${agent.url}/locks/job/nightly-report`);
@@ -145,25 +147,23 @@ test.describe('a force release', () => {
     await keepScreenshots(page, 'lock-cooldown');
     await expectAccessible(page);
     await expectFitsNarrow(page);
-    const { body } = await agent.api<{ audit: { action: string; target: string; actor: string; detail: string }[] }>('GET', '/audit');
-    const entry = body.audit.find(({ action }) => action === 'lock.release');
+    const { audit } = await agent.read<{ audit: { action: string; target: string; actor: string; detail: string }[] }>('/audit');
+    const entry = audit.find(({ action }) => action === 'lock.release');
     expect(entry).toMatchObject({ target: 'job/nightly-report', actor: 'admin' });
     expect(entry?.detail).toContain('ticket 4711');
-    const run = await until('the run has ended', async () => {
-      const { body: page_ } = await agent.api<{ runs: { status: string }[] }>('GET', '/runs?job=nightly-report');
-      return page_.runs.find(({ status }) => status !== 'started');
-    });
+    const run = await until('the run has ended', async () =>
+      (await agent.runs<{ status: string }>('job=nightly-report')).find(({ status }) => status !== 'started'));
     expect(run.status).toBe('lost');
   });
 
   test('of a long lease leaves a cooldown, which an admin can end', async ({ page, agent }) => {
-    const token = await agent.lease('import/long', 600_000);
+    const token = await agent.lease('import/long', 3_600_000);
     await agent.api('POST', '/locks/release', { key: 'import/long', fence_token: token, reason: 'its node is gone' });
     await signIn(page, agent, 'admin');
     await page.goto(`${agent.url}/locks/import/long`);
     await page.getByRole('button', { name: 'Free now…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Free now' });
-    await expect(dialog).toContainText(/Ends the cooldown of import\/long, which has (9 min|10 min)/);
+    await expect(dialog).toContainText(/Ends the cooldown of import\/long, which has (1 h|5\d min)/);
     await expect(dialog).toContainText('if its former holder has not stopped, two may run');
     await expectAccessible(page);
     await dialog.getByLabel('Reason').fill('the node was switched off');
@@ -186,8 +186,7 @@ test.describe('a force release', () => {
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toBeHidden();
     await expect(open).toBeFocused();
-    const { body } = await agent.api<{ held: boolean }>('GET', '/locks/import/held');
-    expect(body.held).toBe(true);
+    expect((await agent.read<{ held: boolean }>('/locks/import/held')).held).toBe(true);
   });
 
   test('does not hit who came after the holder that was shown', async ({ page, agent }) => {

@@ -73,8 +73,8 @@ test.describe('the audit', () => {
     await keepScreenshots(page, 'audit');
 
     const file = agent.store.replace('sqlite:', '');
-    const { body } = await agent.api<{ audit: { sequence: number; action: string }[] }>('GET', '/audit');
-    const victim = body.audit.filter(({ action }) => action === 'job.pause').at(-1)?.sequence ?? 0;
+    const { audit } = await agent.read<{ audit: { sequence: number; action: string }[] }>('/audit');
+    const victim = audit.filter(({ action }) => action === 'job.pause').at(-1)?.sequence ?? 0;
     expect(victim).toBeGreaterThan(0);
     execFileSync('python3', ['-c', tamper, file, String(victim)]);
     // What was found within the last second is found again without walking.
@@ -87,9 +87,11 @@ test.describe('the audit', () => {
   });
 
   test('continues beyond its first page, to the first entry', async ({ agent, page }) => {
+    const asked = (path: string, body: object) =>
+      until(`POST ${path}`, async () => (await agent.api('POST', path, body)).status === 200);
     for (let many = 0; many < 60; many++) {
-      await agent.api('POST', '/jobs/works/pause', { reason: `number ${many}` });
-      await agent.api('POST', '/jobs/works/resume', {});
+      await asked('/jobs/works/pause', { reason: `number ${many}` });
+      await asked('/jobs/works/resume', {});
     }
     await signIn(page, agent);
     await page.goto(`${agent.url}/audit`);
@@ -154,8 +156,8 @@ test.describe('the runbook', () => {
     await signIn(page, agent);
     await page.goto(`${agent.url}/runbook`);
     await expect(page.getByRole('heading', { level: 1, name: 'Runbook' })).toBeVisible();
-    const { body } = await agent.api<{ checks: { runbook: string }[] }>('GET', '/doctor');
-    const wanted = ['late-runs', 'unresponsive-nodes', 'stuck-key', 'lost-leases', ...body.checks.map(({ runbook }) => runbook.replace(/^.*#/, ''))];
+    const { checks } = await agent.read<{ checks: { runbook: string }[] }>('/doctor');
+    const wanted = ['late-runs', 'unresponsive-nodes', 'stuck-key', 'lost-leases', ...checks.map(({ runbook }) => runbook.replace(/^.*#/, ''))];
     const anchors = await page.locator('.prose [id]').evaluateAll((marks) => marks.map(({ id }) => id));
     for (const one of wanted.filter(Boolean)) expect(anchors, one).toContain(one);
     await until('a copy button', async () => page.getByRole('button', { name: 'Copy the command' }).count());

@@ -5,7 +5,7 @@ const yearly = '0 0 1 1 *';
 const jobs = [
   { name: 'counts', schedule: yearly, script: 'i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.05; done' },
   { name: 'greets', schedule: yearly, script: 'printf "\\033[32mhello\\033[0m <b>world</b>\\n"' },
-  { name: 'refuses', schedule: yearly, script: 'echo no; exit 3' },
+  { name: 'rejects', schedule: yearly, script: 'echo no; exit 3' },
   { name: 'wide', schedule: yearly, partitions: 21, script: 'true' },
   { name: 'floods', schedule: yearly, script: 'seq 1 60000; sleep 60' },
   { name: 'retries', schedule: yearly, retries: { max: 1, backoff: '100ms', factor: 1, max_backoff: '1s' }, script: '"$PAWL_BINARY" checkpoint "attempt $PAWL_ATTEMPT"; exit 3' },
@@ -20,8 +20,8 @@ async function begun(agent: Agent, job: string): Promise<string> {
 
 async function over(agent: Agent, id: string): Promise<string> {
   return until(`the end of run ${id}`, async () => {
-    const { body } = await agent.api<{ status: string }>('GET', `/runs/${id}`);
-    return body.status === 'started' ? undefined : body.status;
+    const { status } = await agent.read<{ status: string }>(`/runs/${id}`);
+    return status === 'started' ? undefined : status;
   });
 }
 
@@ -50,7 +50,7 @@ test.describe('the list of runs', () => {
   });
 
   test('is narrowed by job, status and node, and a link says the same', async ({ agent, page }) => {
-    const [failed] = await ran(agent, 'refuses');
+    const [failed] = await ran(agent, 'rejects');
     const [good] = await ran(agent, 'greets');
     await signIn(page, agent);
     await page.goto(`${agent.url}/runs?status=failed`);
@@ -78,7 +78,7 @@ test.describe('the list of runs', () => {
     const read = page.getByRole('row').nth(2);
     await read.focus();
     const [words, place] = [await read.getByRole('link').first().innerText(), await read.boundingBox()];
-    await ran(agent, 'refuses');
+    await ran(agent, 'rejects');
     await expect(page.getByRole('button', { name: 'Show 1 new run' })).toBeVisible();
     await expect(read).toBeFocused();
     expect(await read.getByRole('link').first().innerText()).toBe(words);
@@ -115,7 +115,7 @@ test.describe('the list of runs', () => {
   });
 
   test('is clean for axe and fits a narrow screen', async ({ agent, page }) => {
-    await ran(agent, 'refuses');
+    await ran(agent, 'rejects');
     await ran(agent, 'greets', 2);
     await ran(agent, 'retries');
     await begun(agent, 'counts');
@@ -157,8 +157,8 @@ test.describe('a run', () => {
     await expect(page.getByRole('button', { name: 'Cancel…' })).toHaveAttribute('aria-disabled', 'true');
     expect(await over(agent, id)).toBe('cancelled');
     await expect(page.getByRole('region', { name: 'Attempts' })).toContainText('counts the wrong lines');
-    const { body } = await agent.api<{ audit: { action: string; detail: string }[] }>('GET', '/audit');
-    expect(body.audit.find(({ action }) => action === 'run.cancel')?.detail).toContain('counts the wrong lines');
+    const { audit } = await agent.read<{ audit: { action: string; detail: string }[] }>('/audit');
+    expect(audit.find(({ action }) => action === 'run.cancel')?.detail).toContain('counts the wrong lines');
   });
 
   test('follows the end until the user scrolls up, and holds still while paused', async ({ agent, page }) => {
@@ -183,8 +183,9 @@ test.describe('a run', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await expect(page.getByText('Paused: new output is shown when you resume.')).toBeVisible();
     const still = await log.innerText();
-    const size = (await agent.api<{ output_size: number }>('GET', `/runs/${id}`)).body.output_size;
-    await until('more output', async () => (await agent.api<{ output_size: number }>('GET', `/runs/${id}`)).body.output_size > size + 200);
+    const size = async () => (await agent.read<{ output_size: number }>(`/runs/${id}`)).output_size;
+    const before = await size();
+    await until('more output', async () => (await size()) > before + 200);
     expect(await log.innerText()).toBe(still);
     await page.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(async () => (await log.innerText()).length).toBeGreaterThan(still.length);
@@ -295,19 +296,19 @@ test.describe('a run of several users', () => {
 
 test.describe('a run whose node is killed', () => {
   const job = {
-    name: 'moves', schedule: '*/5 * * * * *', occurrence: 'at-least-once', ttl: '2s',
+    name: 'moves', schedule: '*/5 * * * * *', occurrence: 'at-least-once', ttl: '12s', grace: '500ms',
     script: '"$PAWL_BINARY" checkpoint "done by $PAWL_NODE"; echo "on $PAWL_NODE from $PAWL_CHECKPOINT"; while [ "$PAWL_ATTEMPT" = 1 ]; do sleep 0.1; done',
   };
   test.use({ agentOptions: { jobs: [job] } });
 
   test('is taken over by another, and its page tells both, live', async ({ agent, page }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(180_000);
     const second = await Agent.start({ name: 'node-b', beside: agent, jobs: [job] });
     try {
       const id = await until('an occurrence that runs', async () => {
         return (await agent.runs<{ id: string }>('job=moves&status=started'))[0]?.id;
       });
-      const { node } = (await agent.api<{ node: string }>('GET', `/runs/${id}`)).body;
+      const { node } = await agent.read<{ node: string }>(`/runs/${id}`);
       const [gone, stays] = node === 'node-a' ? [agent, second] : [second, agent];
       await signIn(page, stays);
       await page.goto(`${stays.url}/runs/${id}`);

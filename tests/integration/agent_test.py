@@ -37,6 +37,10 @@ def is_gone(process):
 
 
 class Check(Case):
+    def setUp(self):
+        super().setUp()
+        self.store = f"sqlite:{self.folder}/pawl.db"
+
     def check(self, text, *words):
         self.config = self.folder / "pawl.toml"
         self.config.write_text(text)
@@ -192,7 +196,7 @@ class Reload(AgentCase):
         whole = agent.file.read_text()
         for times, (text, says) in enumerate((("", "sets nothing"), ("# nothing yet\n", "sets nothing"),
                                               (whole[:whole.index("[[job]]")], r"has no \[\[job\]\]")), 1):
-            agent.file.write_text(text)
+            agent.replace(text)
             agent.says("reload rejected, keeping current configuration", times)
             self.assertRegex(agent.log(), f"error {agent.file}: {says}, although this agent has 1 job; restart the agent to run it without")
         count = len(self.lines("tick"))
@@ -224,6 +228,19 @@ class Reload(AgentCase):
         until(lambda: hour() == 6)
         agent.stop()
 
+    def test_a_log_whose_reader_has_gone_ends_no_run(self):
+        busy = job("busy", f"echo run > {self.folder}/busy; until [ -e {self.folder}/go-on ]; do sleep 0.05; done")
+        agent = self.agent("node-a", busy).start_unread()
+        run = self.run_now("busy")
+        until(lambda: self.lines("busy"))
+        # Each of them is told to the log, and the reload is seen by what comes of it.
+        agent.write(busy, job("added", "true"))
+        agent.signal(signal.SIGHUP)
+        until(lambda: [one["name"] for one in self.pawl("jobs", "ls", "--json").json()["jobs"]] == ["added", "busy"])
+        self.file("go-on").touch()
+        self.assertEqual(self.ended(run)["status"], "completed")
+        agent.stop()
+
     def test_what_takes_a_restart_is_said_to(self):
         agent = self.agent("node-a", job("a", "true")).start()
         agent.keys["max_concurrent_runs"] = 3
@@ -238,7 +255,7 @@ class End(AgentCase):
         short = job("short", f"echo run > {self.folder}/short; until [ -e {self.folder}/go ]; do sleep 0.05; done")
         stubborn = job("stubborn", f"trap '' TERM; echo run > {self.folder}/stubborn; while :; do sleep 0.05; done", grace="500ms")
         tick = job("tick", "true", schedule="@every 1s")
-        agent = self.agent("node-a", short, stubborn, tick, shutdown_grace="5s").start()
+        agent = self.agent("node-a", short, stubborn, tick, shutdown_grace="15s").start()
         first, second = self.run_now("short"), self.run_now("stubborn")
         until(lambda: self.lines("short") and self.lines("stubborn") and self.runs("tick"))
         self.assertEqual(self.nodes()["node-a"]["state"], "live")
@@ -302,7 +319,7 @@ class End(AgentCase):
         agent.stop()
 
     def test_a_killed_agent_leaves_no_command_and_each_run_to_what_its_job_says(self):
-        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="6s", grace="1s", occurrence=name)
+        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="12s", grace="1s", occurrence=name)
                 for name in ("at-least-once", "at-most-once")]
         killed = self.agent("node-a", *jobs).start()
         begun = {name: until(lambda n=name: self.lines(f"{n}.begun"))[0].split() for name in ("at-least-once", "at-most-once")}
@@ -314,8 +331,8 @@ class End(AgentCase):
 
         # Taken up again by the other: same run, same occurrence, next attempt, newer token, from its checkpoint.
         process, run, occurrence, token, idempotency = begun["at-least-once"]
-        again = until(lambda: [one for one in self.lines("at-least-once.again") if one.startswith(run)])[0].split()
-        self.assertLess(time.monotonic() - at, 30)
+        again = until(lambda: [one for one in self.lines("at-least-once.again") if one.startswith(run)], 60)[0].split()
+        self.assertLess(time.monotonic() - at, 45)
         self.assertEqual((again[1], again[3], again[4], again[5]), (occurrence, idempotency, "2", "half-way"))
         self.assertGreater(int(again[2]), int(token))
         row = self.ended(run)
@@ -325,7 +342,7 @@ class End(AgentCase):
 
         # Lost for good, and the next occurrences go on.
         process, run, occurrence, token, idempotency = begun["at-most-once"]
-        row = self.ended(run, 40)
+        row = self.ended(run)
         self.assertEqual((row["status"], row["attempt"], row["node"]), ("lost", 1, "node-a"))
         self.assertEqual([one for one in self.lines("at-most-once.again") if one.startswith(run) or occurrence in one], [])
         until(lambda: self.lines("at-most-once.again"))
@@ -362,16 +379,16 @@ class EachNode(AgentCase):
             # On a busy machine one may last until the next is due, which is skipped.
             self.assertIn("completed", {row["status"] for row in rows})
             self.assertLessEqual({row["status"] for row in rows}, {"completed", "skipped"})
-            # Nobody is before it in line, so it does not wait for anybody: a second for a busy machine.
+            # Nobody is before it in line, so it does not wait for anybody: a second for a busy machine, two where a sanitizer looks on.
             late = sorted(proof.seconds(row["started_at"]) - proof.seconds(row["occurrence"]) for row in rows)
-            self.assertLess(late[len(late) // 2], 1)
+            self.assertLess(late[len(late) // 2], 2 if os.environ.get("PAWL_SANITIZED") else 1)
 
 
 class Misfire(AgentCase):
     def test_what_was_missed_runs_once_or_not_at_all(self):
         occurrence = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=12)
         minutely = f"{occurrence.second} * * * * *"
-        agent = self.agent("node-a", job("often", "true", schedule="@every 1s", ttl="2s"),
+        agent = self.agent("node-a", job("often", "true", schedule="@every 1s"),
                            job("run-once", "true", schedule=minutely, misfire="run-once"),
                            job("skip", "true", schedule=minutely, misfire="skip"),
                            job("too-late", "true", schedule=minutely, misfire_window="5s")).start()
@@ -420,6 +437,7 @@ class StoreDown(AgentCase):
         self.store = f"{server.url}?timeout=300ms"
         agent = self.agent("node-a", job("tick", "true", schedule="@every 1s"), job("hand", "exit 3")).start()
         agent.says("store unreachable")
+        self.store = f"{server.url}?timeout=20s"  # who asks may wait longer
         server.begin()
         until(lambda: [one for one in self.runs("tick") if one["status"] == "completed"])
         until(lambda: self.pawl("jobs", "show", "hand").status == 0)
@@ -430,7 +448,8 @@ class StoreDown(AgentCase):
     def test_without_its_store_a_job_runs_unlocked_if_it_says_so_and_that_is_audited(self):
         server = self.redis()
         journal = self.store
-        self.store = f"{server.url}?timeout=300ms"
+        # One that is slow for half a second is not down.
+        self.store = f"{server.url}?timeout=2s"
         tick = f'echo "[$PAWL_FENCE_TOKEN]" >> {self.folder}/'
         agent = self.agent("node-a", job("open", tick + "open", schedule="@every 1s", ttl="2s", on_store_down="run"),
                            job("shut", tick + "shut", schedule="@every 1s", ttl="2s"), journal=journal).start()
@@ -494,8 +513,8 @@ class StoreDown(AgentCase):
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
                     return answer.status, answer.read().decode()
-            except urllib.error.HTTPError as refused:
-                return refused.code, refused.read().decode()
+            except urllib.error.HTTPError as rejected:
+                return rejected.code, rejected.read().decode()
 
         status, why = ready()
         self.assertEqual(status, 503)

@@ -36,11 +36,14 @@ class Agent:
         self.write(*jobs)
 
     def write(self, *jobs):
-        """By rename, as editors do: the agent never sees half a file."""
         lines = [f"store = {toml(self.store)}", *([f"journal = {toml(self.journal)}"] if self.journal else []), "[agent]",
                  *(f"{key} = {toml(value)}" for key, value in self.keys.items()), *jobs]
+        self.replace("\n".join(lines) + "\n")
+
+    def replace(self, text):
+        """By rename, as editors do: the agent never sees half a file."""
         fresh = self.file.with_suffix(".new")
-        fresh.write_text("\n".join(lines) + "\n")
+        fresh.write_text(text)
         fresh.rename(self.file)
 
     def start(self, socket=None):
@@ -56,6 +59,15 @@ class Agent:
         until(lambda: self.log().count("node ready") > begins or self.process.poll() is not None, 60)
         if self.process.poll() is not None:
             raise AssertionError(f"agent {self.name} did not start: {self.log()}")
+        return self
+
+    def start_unread(self):
+        """Whatever read its log goes as soon as the agent is ready."""
+        self.process = subprocess.Popen([PAWL, "agent", "--config", str(self.file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, env=environment(PAWL_BINARY=PAWL, RUNTIME_DIRECTORY=str(self.folder)))
+        with self.process.stderr as log:
+            if not any("node ready" in line for line in log):
+                raise AssertionError(f"agent {self.name} did not start")
         return self
 
     def login_link(self):
@@ -90,10 +102,6 @@ class Agent:
 class AgentCase(Case):
     """A test with agents on its store."""
 
-    def setUp(self):
-        super().setUp()
-        self.keep_store_in_memory()
-
     def agent(self, name, *jobs, **keys):
         one = Agent(self.folder, name, self.store, jobs, **keys)
         self.addCleanup(one.kill)
@@ -112,13 +120,13 @@ class AgentCase(Case):
         (run,) = asked.json()["ids"]
         return run
 
-    def shown(self, run):
-        found = self.pawl("runs", "show", run, "--json")
+    def shown(self, run, *words):
+        found = self.pawl("runs", "show", run, "--json", *words)
         return found.json() if found.status == 0 else None
 
-    def ended(self, run, bound=60.0):
+    def ended(self, run, bound=60.0, *words):
         """How a run ended, once it has."""
-        return until(lambda: (row := self.shown(run)) and row["status"] in OVER and row, bound)
+        return until(lambda: (row := self.shown(run, *words)) and row["status"] in OVER and row, bound)
 
     def nodes(self):
         return {one["name"]: one for one in self.pawl("nodes", "ls", "--json").json()["nodes"]}

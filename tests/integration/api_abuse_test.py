@@ -14,15 +14,17 @@ from harness import until
 IDLE = 10_000
 SLOW = 200
 VIEWERS = 200
-VIEWERS_MAX = 1000  # viewers_max in src/api/live_routes.hpp; one user may have a quarter of them
+VIEWERS_MAX = 1000  # viewers_max in src/api/monitoring/live_routes.hpp; one user may have a quarter of them
 ONLOOKERS = ("vera", "victor", "violet", "vince")
 WAITING = 40
-SECONDS = 10
+SECONDS = 26  # three times EVERY at least are looked at
 JOBS = 5
 # Of an occurrence, on a machine that runs other tests beside this one: what is measured is in docs/performance.md.
-LATE_MAX = 3.0
-# As long, in seconds: of those that come due while a node is held up only the latest runs.
-EVERY = 3
+LATE_MAX = 6.0
+# Of most: such a machine may stand still for some seconds, once.
+LATE_USUAL = 3.0
+# As long as the most, in seconds: of those that come due while a node is held up only the latest runs.
+EVERY = 6
 
 GARBAGE = (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET / HTTP/9.9\r\n\r\n", b"GET /api/v1/locks HTTP/1.1\r\nContent-Length: x\r\n\r\n",
            b"POST /api/v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
@@ -58,7 +60,7 @@ class Abuse(ApiCase):
         node = self.serving("a")
         *viewers, operator = (f"Host: localhost\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in (*ONLOOKERS, "alice"))
         for key in range(WAITING):
-            self.assertEqual(self.ask(node, "POST", "/api/v1/leases", {"key": f"k{key}", "ttl_ms": 60_000}).status, 201)
+            self.assertEqual(self.ask(node, "POST", "/api/v1/leases", {"key": f"k{key}", "ttl_ms": 600_000}).status, 201)
         for number in range(VIEWERS_MAX):
             link = self.connect(node.port)
             link.sendall(f"GET /api/v1/events HTTP/1.1\r\n{viewers[number % len(viewers)]}\r\n".encode())
@@ -82,14 +84,14 @@ class Abuse(ApiCase):
         second = self.agent("b", job("tick", "exit 0", schedule="@every 1s", ttl="5s"), *(block for _, block in self.users.values()),
                             listen=f"127.0.0.1:{first.port}")
         second.start()
-        second.says("Address already in use: jobs run without the API")
+        second.says("Address already in use: running jobs without the API")
         until(lambda: any(run["status"] == "completed" for run in self.runs("tick")))
         first.kill()
         second.says(f"listening on http://127.0.0.1:{first.port}")
         self.assertEqual(self.ask(first, "GET", "/healthz").status, 200)
 
     def test_each_occurrence_begins_in_time_beside_idle_slow_and_broken_connections(self):
-        jobs = [job(f"tick-{i}", "exit 0", schedule=f"*/{EVERY} * * * * *", ttl="5s") for i in range(JOBS)]
+        jobs = [job(f"tick-{i}", "exit 0", schedule=f"*/{EVERY} * * * * *", ttl="20s") for i in range(JOBS)]
         node = self.serving("a", *jobs)
         port = node.port
         credentials = f"Authorization: Bearer {self.users['vera'][0]}\r\n".encode()
@@ -150,6 +152,7 @@ class Abuse(ApiCase):
             seen = {int(proof.seconds(row["occurrence"])): proof.seconds(row["started_at"]) for row in rows}
             due = [second for second in range(int(began) + 1, int(end) - int(LATE_MAX)) if second % EVERY == 0]
             self.assertEqual([second for second in due if second not in seen], [], name)
-            late = max(seen[second] - second for second in due)
-            self.assertLess(late, LATE_MAX, name)
+            late = sorted(seen[second] - second for second in due)
+            self.assertLess(late[-1], LATE_MAX, name)
+            self.assertLess(late[len(late) // 2], LATE_USUAL, name)
         node.stop()

@@ -3,6 +3,7 @@ import json
 import re
 import sqlite3
 
+import proof
 from agents import OVER, job
 from api import ApiCase
 from harness import Redis, until
@@ -13,7 +14,7 @@ LATE = 90.0  # an occurrence is late after ten seconds; a busy machine takes lon
 
 class Jobs(ApiCase):
     def test_jobs_are_shown_as_the_contract_says(self):
-        agent = self.serving("node-a", job("asked", "true", partitions=3), job("daily", "true", schedule="0 6 * * *", zone="Europe/Paris"),
+        agent = self.serving("node-a", job("asked", "true", partitions=3), job("daily", "true", schedule="0 6 1 1 *", zone="Europe/Paris"),
                              job("off", "true", schedule="@daily", enabled=False), job("ticks", "echo tick", schedule=EACH_SECOND))
         until(lambda: len(self.got(agent, "/api/v1/runs?job=ticks&status=completed")["runs"]) >= 3)
         page = self.got(agent, "/api/v1/jobs?runs=2")
@@ -55,8 +56,8 @@ class Jobs(ApiCase):
         self.assertEqual(self.got(agent, "/api/v1/runs")["runs"], [])
 
     def test_a_pause_is_seen_by_every_agent_and_ends_with_a_resume(self):
-        one = self.serving("node-a", job("ticks", "true", schedule=EACH_SECOND))
-        other = self.serving("node-b", job("ticks", "true", schedule=EACH_SECOND))
+        jobs = [job(name, "true", schedule=EACH_SECOND) for name in ("ticks", "metronome")]
+        one, other = self.serving("node-a", *jobs), self.serving("node-b", *jobs)
         answer = self.ask(one, "POST", "/api/v1/jobs/ticks/pause", {"reason": "the warehouse moves"})
         self.assertEqual(answer.status, 200, answer.body)
         self.assert_fits(one, answer.json(), "Paused")
@@ -64,8 +65,10 @@ class Jobs(ApiCase):
         shown = self.got(other, "/api/v1/jobs/ticks")
         self.assertEqual((shown["state"], shown["paused"]["reason"], shown["next_occurrences"]), ("paused", "the warehouse moves", []))
         self.assertIn("paused by alice since", shown["why"])
-        # What had begun has ended, and nothing begins.
-        until(lambda: self.got(one, "/api/v1/runs?status=started")["runs"] == [])
+        # What had begun has ended, what was in a claim has its row, and nothing begins.
+        occurrences = len(self.runs("metronome"))
+        until(lambda: len(self.runs("metronome")) > occurrences + 2)
+        until(lambda: self.got(one, "/api/v1/runs?job=ticks&status=started")["runs"] == [])
         before = len(self.runs("ticks"))
         self.assertFalse(self.ask(one, "POST", "/api/v1/jobs/ticks/pause", {"reason": "again"}).json()["changed"])
         self.assertEqual(len(self.runs("ticks")), before)
@@ -160,10 +163,15 @@ class ControlState(ApiCase):
         nodes = self.got(agent, "/api/v1/nodes")
         self.assert_fits(agent, nodes, "NodePage")
         self.assertEqual([(one["name"], one["state"]) for one in nodes["nodes"]], [("node-a", "live")])
-        seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["attention"] and one["active"] and one["next_occurrences"] and one)
+
+        def seen_both():
+            one = self.got(agent, "/api/v1/overview")
+            return ("stays" in [run["job"] for run in one["active"]] and "job_failing" in [it["kind"] for it in one["attention"]] and
+                    one["next_occurrences"] and one)
+
+        seen = until(seen_both)
         self.assert_fits(agent, seen, "Overview")
         self.assertEqual((seen["node"], seen["counts"]["jobs"], seen["counts"]["nodes_live"]), ("node-a", 2, 1))
-        self.assertIn("stays", [one["job"] for one in seen["active"]])
         failing = [one for one in seen["attention"] if one["kind"] == "job_failing"]
         self.assertIn("failed on node-a at", failing[0]["text"])
         self.assertIn(": exit 4. Read its output", failing[0]["text"])
@@ -244,7 +252,7 @@ class Why(ApiCase):
         self.addCleanup(redis.stop)
         self.store = redis.url
         agent = self.serving("node-a", job("ticks", "true", schedule="@every 30s"), job("often", "true", schedule=EACH_SECOND),
-                             journal=f"sqlite:{self.folder}/journal.db")
+                             journal=f"sqlite:{self.stores}/journal.db")
         until(lambda: self.got(agent, "/api/v1/runs?job=often&status=completed")["runs"])
         redis.process.kill()
         redis.process.wait()
@@ -275,19 +283,14 @@ class Why(ApiCase):
         until(lambda: len(told(True)) > before, LATE)
         # Looks are five seconds apart, and one that meets a server that is down waits for it for some more. By how long it took, it
         # would be the next one only after forty.
-        apart = self.seconds(told(True)[before]) - self.seconds(down)
-        self.assertLess(apart, 20, f"it said that the store is down, and {apart} s later that it is up")
+        apart = proof.seconds(told(True)[before]) - proof.seconds(down)
+        self.assertLess(apart, 35, f"it said that the store is down, and {apart} s later that it is up")
 
     def test_what_was_due_while_it_was_paused_is_not_late(self):
         agent = self.serving("node-a", job("ticks", "true", schedule="@every 20s"))
         self.ask(agent, "POST", "/api/v1/jobs/ticks/pause", {"reason": "r"})
         due = self.got(agent, "/api/v1/jobs/ticks")["as_of"]
         # An occurrence passes while it is paused, and more than ten seconds after it.
-        until(lambda: self.seconds(self.got(agent, "/api/v1/overview")["as_of"]) - self.seconds(due) > 32, 120)
+        until(lambda: proof.seconds(self.got(agent, "/api/v1/overview")["as_of"]) - proof.seconds(due) > 32, 120)
         self.ask(agent, "POST", "/api/v1/jobs/ticks/resume")
         self.assertNotEqual(self.got(agent, "/api/v1/jobs/ticks")["state"], "late")
-
-    @staticmethod
-    def seconds(text):
-        hours, minutes, rest = text.split("T")[1].rstrip("Z").split(":")
-        return int(hours) * 3600 + int(minutes) * 60 + float(rest)

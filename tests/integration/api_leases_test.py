@@ -68,7 +68,7 @@ class Leases:
         return one
 
     def busy(self, agent):
-        """How many claims this agent has been refused so far."""
+        """How many claims this agent has been rejected so far."""
         text = self.client(agent).text("/metrics")
         found = re.search(r'^pawl_lock_acquire_total\{outcome="busy"\} (\d+)', text, re.MULTILINE)
         return int(found.group(1)) if found else 0
@@ -106,7 +106,7 @@ class Leases:
         self.assertEqual(faults, [])
         self.assertEqual(counter.read_text(), "200")
         self.assertEqual(tokens, sorted(set(tokens)))
-        # Whoever comes late is refused.
+        # Whoever comes late is rejected.
         status, told, _ = self.client().ask("POST", "/api/v1/fences/counter", {"fence_token": tokens[-2]})
         self.assertEqual((status, told["newest"]), (409, tokens[-1]))
 
@@ -134,7 +134,7 @@ class Leases:
         waiter.join()
         took = time.monotonic() - began
         told = self.granted(got[0])
-        self.assertLess(took, 10)  # far below the lease that was released
+        self.assertLess(took, 30)  # far below the lease that was released
         self.assertTrue(0 < told["waited_ms"] <= took * 1000, told)
 
     def test_a_client_that_hangs_up_while_it_waits_gets_nothing(self):
@@ -177,13 +177,13 @@ class Leases:
 
     def test_a_lease_lives_by_its_renewals(self):
         one, two = self.client(0), self.client(1)
-        held = self.granted(one.acquire("k", ttl_ms=4000))
-        ends = time.monotonic() + 6
+        held = self.granted(one.acquire("k", ttl_ms=9000))
+        ends = time.monotonic() + 12
         while time.monotonic() < ends:
             # Through either agent: the lease is the store's.
-            self.assertEqual(one.renew("k", held["fence_token"], 4000)[0], 200)
+            self.assertEqual(one.renew("k", held["fence_token"], 9000)[0], 200)
             self.assertEqual(two.acquire("k")[0], 409)
-            self.assertEqual(two.renew("k", held["fence_token"], 4000)[0], 200)
+            self.assertEqual(two.renew("k", held["fence_token"], 9000)[0], 200)
         taken = self.granted(two.acquire("k", wait_ms=60000))
         self.assertGreater(taken["fence_token"], held["fence_token"])
         self.assertEqual(one.renew("k", held["fence_token"], 2000)[0], 409)
@@ -218,7 +218,8 @@ class Leases:
         # Without delay, by the route of seed 004 and by the current one.
         held = self.granted(one.acquire("l"))
         active = two.ask("GET", "/api/locks/active")[1]["locks"]
-        self.assertEqual([lock["key"] for lock in active], ["l"])
+        # The agents' own lock, pawl/reconciler, comes when it comes.
+        self.assertEqual([lock["key"] for lock in active if not lock["key"].startswith("pawl/")], ["l"])
         self.assertEqual(two.ask("POST", "/api/v1/locks/release", {**wanted, **held_as(held), "now": True})[0], 200)
         self.granted(one.acquire("l"))
         self.assertEqual(two.ask("POST", "/api/locks/release", {"key": "l"})[0], 200)

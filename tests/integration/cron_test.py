@@ -57,7 +57,7 @@ class Next(Case):
                                               "--count", str(len(case["next"]))), case["next"])
 
 
-class Refusals(Case):
+class Rejections(Case):
     def test_an_expression_that_is_wrong_is_rejected_with_the_column(self):
         for words, says in [(["61 * * * *"], "column 1: minute: expected 0 to 59, not 61"),
                             (["* * * * SUT"], "column 9: day of the week: expected 0 to 7, SUN to SAT"),

@@ -52,7 +52,7 @@ class Browser:
 class Serve(Case):
     def test_three_agents_and_a_stuck_key_that_can_be_freed_over_the_page(self):
         demo = start("demo", "--serve", "--for", "8s", "--json")
-        self.addCleanup(demo.kill)
+        self.addCleanup(self.end, demo)
         shown = json.loads(demo.stdout.readline())
         self.assertTrue(shown["proven"])
         self.assertEqual([one["node"] for one in shown["agents"]], ["node-a", "node-b", "node-c"])
@@ -77,5 +77,3 @@ class Serve(Case):
 
         demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(timeout=60), 0)
-        demo.stdout.close()
-        demo.stderr.close()

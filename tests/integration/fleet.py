@@ -82,7 +82,8 @@ class Fleet:
         self.agents.clear()
 
     def runs(self):
-        outcome = pawl("--store", self.store, "runs", "ls", "--json", "--limit", "200000", timeout=120)
+        # Thousands of rows, of a store that all of them use.
+        outcome = pawl("--store", f"{self.store}?timeout=20s", "runs", "ls", "--json", "--limit", "200000", timeout=120)
         if outcome.status != 0:
             raise AssertionError(outcome.err)
         return outcome.json()["runs"]

@@ -124,6 +124,7 @@ class Server:
 
     USER = ""
     IN_MEMORY = True
+    HAS_JOURNAL = True
 
     def __init__(self):
         self.folder = server_folder(type(self).__name__.lower(), self.IN_MEMORY)
@@ -139,16 +140,35 @@ class Server:
         """Starts the server; returns once it answers."""
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self.identity)
-        until(self.answers_or_ended, 60)
+        try:
+            until(self.answers_or_ended, 60)
+        except AssertionError:
+            self.crash()
+            raise
         if self.process.poll() is not None:
             raise AssertionError(pathlib.Path(self.folder, "log").read_text()[-2000:])
 
     def answers_or_ended(self):
         return self.process.poll() is not None or self.answers()
 
-    def restart(self):
+    def end(self):
         self.process.terminate()
         self.process.wait()
+
+    def restart(self):
+        self.end()
+        self.begin()
+
+    def save_data(self):
+        self.end()
+        self.run("cp", "-a", "data", "saved")
+        self.begin()
+
+    def put_data_back(self):
+        """As they were when they were saved."""
+        self.end()
+        self.run("rm", "-r", "data")
+        self.run("mv", "saved", "data")
         self.begin()
 
     def freeze(self):
@@ -225,6 +245,8 @@ class Redis(Server):
 class Several:
     """Servers that are one store."""
 
+    HAS_JOURNAL = True
+
     def __init__(self, nodes):
         self.nodes = nodes
 
@@ -243,6 +265,8 @@ class Several:
 
 class Redlock(Several):
     """Three that know nothing of each other, and forget nothing."""
+
+    HAS_JOURNAL = False
 
     def __init__(self):
         super().__init__([Redis(*Redis.SYNCED) for _ in range(3)])
@@ -312,12 +336,23 @@ class RedisCluster(Several):
         return f"redis+cluster://{address}"
 
 
-class Postgres(Server):
+class Database(Server):
+    """One that is asked by statements."""
+
+    def ask(self, statements):
+        done = self.client(statements)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stdout.strip()
+
+
+class Postgres(Database):
     USER = "postgres"
     PROGRAMS = pathlib.Path("/usr/lib/postgresql/15/bin")
 
-    def __init__(self):
+    def __init__(self, *settings):
         super().__init__()
+        self.settings = [word for one in settings for word in ("-c", one)]
         self.run(self.PROGRAMS / "initdb", "--pgdata", f"{self.folder}/data", "--username", "pawl", "--auth", "trust", "--no-sync",
                  "--encoding", "UTF8", "--locale", "C")
         self.begin()
@@ -326,16 +361,36 @@ class Postgres(Server):
         # One that was killed leaves its mark, with a number that another process has by now.
         pathlib.Path(self.folder, "data/postmaster.pid").unlink(missing_ok=True)
         self.spawn(self.PROGRAMS / "postgres", "-D", f"{self.folder}/data", "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
-                   "-c", f"unix_socket_directories={self.folder}", "-c", "dynamic_shared_memory_type=mmap")
+                   "-c", f"unix_socket_directories={self.folder}", "-c", "dynamic_shared_memory_type=mmap", *self.settings)
 
     def answers(self):
         done = subprocess.run([self.PROGRAMS / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False)
         return done.returncode == 0
 
-    def restart(self):
+    def end(self):
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
-        self.begin()
+
+    def psql(self, *words):
+        return ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1", "--host", "127.0.0.1",
+                "--port", str(self.port), "--username", "pawl", "--dbname", "postgres", *words]
+
+    def client(self, statements):
+        return subprocess.run(self.psql("--command", statements), capture_output=True, text=True, timeout=60, check=False)
+
+    @contextlib.contextmanager
+    def transaction(self, statement):
+        """What it has locked is locked until then."""
+        session = subprocess.Popen(self.psql(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            session.stdin.write(f"BEGIN;\n{statement};\n\\echo locked\n")
+            session.stdin.flush()
+            while (line := session.stdout.readline()) != "locked\n":
+                if not line:
+                    raise AssertionError(f"psql has ended with {session.wait()}")
+            yield
+        finally:
+            session.communicate()
 
     def children(self):
         """One process for each connection, and a few of its own."""
@@ -384,7 +439,7 @@ class Postgres(Server):
         return f"postgresql://pawl@{address}/postgres"
 
 
-class Mariadb(Server):
+class Mariadb(Database):
     """Commits are written, and not synced. In memory it would map its log, and lose to SIGKILL what it has answered."""
 
     IN_MEMORY = False
@@ -393,11 +448,11 @@ class Mariadb(Server):
     SETTINGS = ("bind-address=127.0.0.1", "skip-name-resolve", "innodb_buffer_pool_size=32M", "innodb_log_file_size=8M",
                 "innodb_flush_method=nosync", "innodb_flush_log_at_trx_commit=1", "performance_schema=OFF")
 
-    def __init__(self):
+    def __init__(self, *settings):
         super().__init__()
         self.settings = f"--defaults-file={self.folder}/my.cnf"
         lines = ["[mysqld]", f"datadir={self.folder}/data", f"socket={self.folder}/s.sock", f"pid-file={self.folder}/pid",
-                 f"tmpdir={self.folder}", f"port={self.port}", *self.SETTINGS]
+                 f"tmpdir={self.folder}", f"port={self.port}", *self.SETTINGS, *settings]
         pathlib.Path(self.folder, "my.cnf").write_text("\n".join(lines) + "\n")
         self.run("mariadb-install-db", self.settings, "--auth-root-authentication-method=normal", "--skip-test-db")
         self.begin()
@@ -414,12 +469,6 @@ class Mariadb(Server):
         return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.folder}/s.sock", "--user=root", "--batch", f"--execute={statements}"],
                               capture_output=True, text=True, timeout=60, check=False)
 
-    def ask(self, statements):
-        done = self.client(statements)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        return done.stdout
-
     @staticmethod
     def url_at(address):
         return f"mysql://locker:s3cret@{address}/pawl"
@@ -429,6 +478,7 @@ class Etcd(Server):
     """A cluster of one, which syncs each write, to memory."""
 
     USER = "etcd"
+    HAS_JOURNAL = False
 
     def __init__(self):
         super().__init__()
@@ -458,6 +508,7 @@ class Zookeeper(Server):
     """An ensemble of one, which syncs each write, to memory."""
 
     USER = "zookeeper"
+    HAS_JOURNAL = False
     JARS = ("zookeeper", "netty-codec", "netty-resolver", "netty-common", "netty-transport-native-unix-common", "slf4j-simple")
 
     def __init__(self):
@@ -497,6 +548,7 @@ class CloudServer:
 
     def __init__(self, engine):
         self.engine = engine
+        self.HAS_JOURNAL = engine in ("dynamodb", "mongodb")
         self.process = subprocess.Popen([os.environ["PAWL_TEST_SERVER"], engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.port, *credentials = self.told().split()
         self.port = int(self.port)
@@ -546,13 +598,10 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.store = f"sqlite:{self.folder}/pawl.db"
-
-    def keep_store_in_memory(self):
-        """For leases that have to be renewed in time: the disk is everybody's, and what others sync there holds up a renewal."""
-        folder = server_folder("store")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.store = f"sqlite:{folder}/pawl.db"
+        # The disk is everybody's, and what others sync there holds up a renewal, or a row.
+        self.stores = pathlib.Path(server_folder("store"))
+        self.addCleanup(shutil.rmtree, self.stores, ignore_errors=True)
+        self.store = f"sqlite:{self.stores}/pawl.db"
 
     def pawl(self, *words, **how):
         return pawl("--store", self.store, *words, **how)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from agents import TIME, Agent, AgentCase, job
-from harness import PAWL, environment, until
+from harness import PAWL, environment, server_folder, until
 
 SEQUENCE = 200_000  # numbers; more bytes than any journal keeps of a run that may keep 1 KiB
 
@@ -20,8 +20,10 @@ class Shared(AgentCase):
     @classmethod
     def setUpClass(cls):
         cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
-        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
-        cls.shared_store = f"sqlite:{cls.shared}/pawl.db"
+        folder = server_folder("store")
+        for one in (cls.shared, folder):
+            cls.addClassCleanup(shutil.rmtree, one, ignore_errors=True)
+        cls.shared_store = f"sqlite:{folder}/pawl.db"
         cls.agents = []
         for name in ("node-a", "node-b"):
             one = Agent(cls.shared, name, cls.shared_store, cls.jobs(cls.shared), max_concurrent_runs=50, shutdown_grace="1s")
@@ -108,8 +110,8 @@ class Jobs(Shared):
 
     def test_arguments_that_a_job_does_not_allow_are_rejected_and_those_that_it_does_are_on_record(self):
         for words in (["metronome", "--", "x"], ["resumed", "--", "invoice 1", "--checkpoint-action=exec=sh"], ["resumed", "--dry-run", "--", "x"]):
-            refused = self.pawl("jobs", "run", *words)
-            self.assert_one_line(refused, 77, f"allowed for job '{words[0]}'")
+            rejected = self.pawl("jobs", "run", *words)
+            self.assert_one_line(rejected, 77, f"allowed for job '{words[0]}'")
         (row,) = self.pawl("jobs", "run", "resumed", "--wait", "--json", "--", "invoice 42").json()["runs"]
         with_words = "arguments 'invoice 42'"
         history = self.pawl("runs", "show", row["id"], "--json").json()["history"]

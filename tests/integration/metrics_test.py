@@ -91,9 +91,9 @@ class Api:
         try:
             with urllib.request.urlopen(asked, timeout=30) as answer:
                 status, text = answer.status, answer.read().decode()
-        except urllib.error.HTTPError as refused:
-            with refused:
-                status, text = refused.code, refused.read().decode()
+        except urllib.error.HTTPError as rejected:
+            with rejected:
+                status, text = rejected.code, rejected.read().decode()
         return status, json.loads(text) if text.startswith("{") else text
 
     def page(self):
@@ -115,6 +115,7 @@ class World:
         self.redis = Redis()
         # Short enough for several renewals without an answer before trust ends.
         self.store = f"{self.redis.url}?timeout=500ms"
+        self.patient = f"{self.redis.url}?timeout=20s"  # of those who ask, who need not find it down
         self.agents = []
         self.user = pawl("token", "new", "--name", "alice", "--role", "admin", "--json").json()
 
@@ -127,7 +128,7 @@ class World:
         return one, Api(one, self.user["token"])
 
     def ask(self, *words):
-        done = pawl("--store", self.store, *words, "--json")
+        done = pawl("--store", self.patient, *words, "--json")
         if done.status != 0:
             raise AssertionError(f"{words}: {done.status} {done.err}")
         return done.json() if done.out else None
@@ -144,8 +145,9 @@ class World:
 
     def freeze_a_node(self):
         """Of its runs one is taken up by another node and one is lost, and so are their leases when it goes on."""
-        orphan = job("orphan", "exec sleep 5", schedule="@every 1s", occurrence="at-least-once")
-        self.second, self.api_b = self.agent("b", orphan, job("doomed", "exec sleep 600"))
+        # Neither ends before its node stands still; the orphan does once it is taken up.
+        orphan = job("orphan", 'test "$PAWL_ATTEMPT" != 1 || exec sleep 600', schedule="@every 1s", occurrence="at-least-once", ttl="7s")
+        self.second, self.api_b = self.agent("b", orphan, job("doomed", "exec sleep 600", ttl="7s"))
         self.run("doomed")
         for name in ("orphan", "doomed"):
             # Once the journal has the run: what has no row is no orphan.
@@ -174,22 +176,24 @@ class World:
         self.api.counts("pawl_runs_total", job="lazy", status="skipped")
 
     def expect(self, status, method, path, body=None):
-        got, answer = self.api.call(method, path, body)
+        """Of a store that was in time: what 503 is the answer to is asked again."""
+        got, answer = until(lambda: (said := self.api.call(method, path, body))[0] != 503 and said)
         if got != status:
             raise AssertionError(f"{method} {path} answers {got} instead of {status}: {answer}")
         return answer
 
     def use_leases_over_http(self):
         wanted = {"key": "imports/eu", "owner": "importer", "ttl_ms": 20_000}
-        token = self.expect(201, "POST", "/api/v1/leases", wanted)["fence_token"]
+        token = self.expect(201, "POST", "/api/v1/leases", {**wanted, "claim_id": "one"})["fence_token"]
         self.expect(409, "POST", "/api/v1/leases", {**wanted, "owner": "another"})
         self.expect(200, "PUT", f"/api/v1/leases/imports%2Feu/{token}", {"ttl_ms": 20_000})
         self.expect(204, "POST", "/api/v1/fences/accounts", {"fence_token": token})
         self.expect(409, "POST", "/api/v1/fences/accounts", {"fence_token": token - 1})
         self.expect(200, "POST", "/api/v1/locks/release", {"key": "imports/eu", "fence_token": token, "reason": "a test"})
         occurrence = {"key": "imports/once", "owner": "importer", "ttl_ms": 20_000, "occurrence": int(time.time() * 1000) - 1000}
-        token = self.expect(201, "POST", "/api/v1/leases", occurrence)["fence_token"]
-        self.api.call("DELETE", f"/api/v1/leases/imports%2Fonce/{token}")
+        token = self.expect(201, "POST", "/api/v1/leases", {**occurrence, "claim_id": "two"})["fence_token"]
+        # 409: the one before had no answer in time.
+        until(lambda: self.api.call("DELETE", f"/api/v1/leases/imports%2Fonce/{token}")[0] in (204, 409))
         self.expect(410, "POST", "/api/v1/leases", occurrence)
 
     def stop_the_store(self):
@@ -210,6 +214,8 @@ class World:
         self.api.counts("pawl_runs_total", job="steady", status="lost")
         before = self.api.page().value("pawl_runs_total", job="fine", status="completed")
         self.api.counts("pawl_runs_total", job="fine", status="completed", least=before + 2)
+        # What the store has forgotten each node tells it again.
+        until(lambda: self.api.page().has("pawl_node_heartbeat_timestamp_seconds", node="b"))
 
     def end(self):
         for one in self.agents:
@@ -421,10 +427,10 @@ class MetricsTest(unittest.TestCase):
             try:
                 with urllib.request.urlopen(url, timeout=10) as answer:
                     return json.load(answer)["data"]
-            except urllib.error.HTTPError as refused:
-                with refused:
+            except urllib.error.HTTPError as rejected:
+                with rejected:
                     # 503: it is still starting.
-                    self.assertEqual(refused.code, 503, f"{query}: {refused.read().decode()}")
+                    self.assertEqual(rejected.code, 503, f"{query}: {rejected.read().decode()}")
             except OSError:
                 return None
 

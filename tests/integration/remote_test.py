@@ -1,4 +1,4 @@
-"""The commands of somebody's desk through an agent's API: the same answers, and what is refused."""
+"""The commands of somebody's desk through an agent's API: the same answers, and what is rejected."""
 import http.server
 import json
 import re
@@ -74,8 +74,8 @@ class Answers(RemoteCase):
 
     def test_a_lock_is_released_with_its_token_and_a_fence_remembers(self):
         holder = self.hold("by-hand", "--ttl", "60s")
-        refused = self.by("alice", "locks", "release", "by-hand", "--reason", "stuck", "--yes")
-        self.assertEqual((refused.status, refused.out), (77, ""), refused.err)
+        rejected = self.by("alice", "locks", "release", "by-hand", "--reason", "stuck", "--yes")
+        self.assertEqual((rejected.status, rejected.out), (77, ""), rejected.err)
         self.assertTrue(self.pawl("locks", "show", "by-hand", "--json").json()["held"])
         delayed = self.by("root", "locks", "release", "by-hand", "--reason", "stuck", "--yes", "--delay", "1s")
         self.assert_one_line(delayed, 64, "--delay needs the store itself")
@@ -109,7 +109,7 @@ class Answers(RemoteCase):
         self.assert_one_line(self.by("alice", "jobs", "run", "parts", "--partition", "3"), 64, "partitions 0 to 2")
 
     def test_a_store_named_by_hand_and_a_run_know_no_agent(self):
-        elsewhere = f"sqlite:{self.folder}/other.db"
+        elsewhere = f"sqlite:{self.stores}/other.db"
         self.assertEqual(self.by("vera", "--store", elsewhere, "locks", "ls", "--json").json()["locks"], [])
         own = self.by("vera", "fence", "check", "ledger", "5", PAWL_FENCE_TOKEN="5", PAWL_STORE=elsewhere)
         self.assertEqual(own.status, 0, own.err)
@@ -129,7 +129,7 @@ class States(RemoteCase):
         yearly = {"schedule": "0 0 1 1 *"}
         self.one = self.serving("node-a", job("blocked", "true", **yearly), job("by-hand", "true"), job("disabled", "true", enabled=False, **yearly),
                                 job("failing", "exit 3", **yearly), job("paused", "true", **yearly), job("scheduled", "true", **yearly),
-                                job("split", "exec sleep 60", partitions=3, **yearly), job("works", "exec sleep 60", **yearly))
+                                job("split", "exec sleep 600", partitions=3, **yearly), job("works", "exec sleep 600", **yearly))
 
     def sources(self):
         return (lambda *words: self.pawl(*words)), (lambda *words: self.by("vera", *words))

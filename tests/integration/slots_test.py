@@ -9,7 +9,7 @@ class Slots(AgentCase):
         # Each command says when it begins and ends, by lines that are appended whole. The first ones end when they are let go.
         say = f'"$PAWL_SLOT $PAWL_SLOT_COUNT $PAWL_KEY ${{PAWL_PARTITION-unset}} $PAWL_OCCURRENCE $PAWL_NODE" >>{self.file("told")}'
         script = f'echo begin {say}; while [ ! -e {self.file("go")} ]; do sleep 0.05; done; echo end {say}'
-        self.jobs = [job("busy", script, schedule="@every 1s", slots=2, ttl="5s"), job("asked", script, slots=2, ttl="5s")]
+        self.jobs = [job("busy", script, schedule="@every 1s", slots=2, ttl="20s"), job("asked", script, slots=2, ttl="20s")]
         self.agents = [self.agent(name, *self.jobs).start() for name in ("node-a", "node-b")]
 
     def told(self, key):

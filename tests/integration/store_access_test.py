@@ -73,7 +73,7 @@ class WithPassword(Case):
         self.assertEqual(stale.status, 77, stale.err)
 
     def test_a_drill_shows_no_secret_of_its_workers(self):
-        drill = start("--store", self.url, "drill", "pause", "--ttl", "2s")
+        drill = start("--store", self.url, "drill", "pause", "--ttl", "4s")
         self.addCleanup(self.end, drill)
         seen = []
 

@@ -42,7 +42,7 @@ class New(Case):
         self.assertEqual(outcome.status, 0, outcome.err)
 
 
-class Refusals(Case):
+class Rejections(Case):
     def test_what_is_wrong_is_told_in_one_line(self):
         for words, says in [(["--role", "admin"], "--name is required"),
                             (["--name", "a"], "--role is required"),

@@ -13,6 +13,9 @@ void right(pawl::locks& locks, const pawl::lease_options& options) {
     if (kept) kept->release();
     const auto token = locks.try_acquire("k", options).value().token();
     if (!locks.check_fence("resource", token).accepted) return;
+    if (const auto both = locks.acquire_all({"a", "b"}, options))
+        for (const auto& one : both->leases())
+            if (one.key() != one.owner()) work();
     auto shared = kept->share();
     if (!shared.renew()) return;
     shared.release();

@@ -1,6 +1,13 @@
 // Ends that a program may come to, on the store that it is given: a scope, its `locks`, a fork().
 // Ends with 0 if each had the answer that the documentation promises.
+#include "waiting.hpp"
+
 #include <pawl/pawl.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,9 +59,9 @@ void end_of_locks(const std::string& url) {
             ended = error.code();
         }
     }};
-    auto lease = locks->try_acquire("outlives", {.ttl = 2s});
+    auto lease = locks->try_acquire("outlives", a_minute);
     const auto told = lease->stop_token();
-    std::this_thread::sleep_for(200ms);
+    check(comes_to_wait(*locks, "blocked"), "a blocking acquire does not wait");
     locks.reset();
     waiter.join();
     check(ended == pawl::errc::closed, "a blocked acquire did not end with errc::closed");
@@ -62,12 +69,32 @@ void end_of_locks(const std::string& url) {
     check(lease->lost() == pawl::loss_reason::closed, "it does not say why it is lost");
 }
 
+boost::asio::awaitable<bool> acquire(pawl::locks& from, std::string key) {
+    auto lease = co_await from.async_try_acquire(key, a_minute);
+    co_return lease && lease->valid();
+}
+
 void in_own_locks(const std::string& url, bool is_parents) {
     auto own = pawl::locks::open(url);
-    const auto refused = own.try_acquire("parent", a_minute);
-    check(!is_parents || !refused, "a child got the key that its parent holds");
+    const auto rejected = own.try_acquire("parent", a_minute);
+    check(!is_parents || !rejected, "a child got the key that its parent holds");
     const auto granted = own.try_acquire("child", a_minute);
     check(granted && granted->valid(), "a child's own locks do not work");
+    boost::asio::io_context context;
+    auto awaited = boost::asio::co_spawn(context, acquire(own, "awaited"), boost::asio::use_future);
+    context.run();
+    check(awaited.get(), "a child's own locks do not work where they are awaited");
+}
+
+// What a child is told of a store whose client keeps something of the parent's.
+std::optional<pawl::errc> rejected_use(const std::string& url) {
+    try {
+        auto own = pawl::locks::open(url);
+        const auto none = own.try_acquire("child", a_minute);
+    } catch (const pawl::store_error& error) {
+        return error.code();
+    }
+    return std::nullopt;
 }
 
 int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url) {
@@ -80,19 +107,17 @@ int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url)
         said = error.what();
     }
     check(said.find("opened before fork()") != std::string::npos, "a child is not told of fork()");
-    if (url.starts_with("sqlite:")) {
-        // What SQLite knows of its locks is the parent's: it deleted the log under the child.
-        auto why = pawl::errc::unreachable;
-        try {
-            const auto same = pawl::locks::open(url);
-        } catch (const pawl::store_error& error) {
-            why = error.code();
-        }
-        check(why == pawl::errc::unsupported, "a child may open the file that its parent has open");
-    }
-    // Another file is nothing to the parent.
-    const auto elsewhere = url.starts_with("sqlite:") ? url + "-of-child" : url;
-    in_own_locks(elsewhere, elsewhere == url);
+    // What SQLite knows of its locks is the parent's: it deleted the log under the child. And what
+    // gRPC knows of its threads: calls in a child never ended.
+    const bool has_lock_file = url.starts_with("sqlite:"), has_threads = url.starts_with("etcd:");
+    if (has_lock_file || has_threads)
+        check(rejected_use(url) == pawl::errc::unsupported,
+              "a child may open a store that does not survive a fork");
+    if (has_threads) return failed;
+    // Another file is nothing to the parent, nor is a memory of the child's own.
+    const auto elsewhere = has_lock_file ? url + "-of-child" : url;
+    const bool is_parents = elsewhere == url && !url.starts_with("memory:");
+    in_own_locks(elsewhere, is_parents);
     return failed;
 }
 

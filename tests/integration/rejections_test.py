@@ -72,7 +72,7 @@ class Usage(Case):
 class Named(Case):
     """A store that was named and is not there is never another one: the command would run on every host."""
 
-    def refused(self, says, *words, status=78, **variables):
+    def rejected(self, says, *words, status=78, **variables):
         ran = self.folder / "ran"
         default = self.folder / "state"
         variables = {"XDG_STATE_HOME": str(default), "HOME": str(self.folder), **variables}
@@ -90,8 +90,8 @@ class Named(Case):
     def test_a_folder_as_the_configuration_is_no_empty_file(self):
         for says, path in (("is no regular file", self.folder), ("is no regular file", "/dev/null"), ("cannot be read", self.folder / "none")):
             with self.subTest(path):
-                self.refused(f"{path}: {says}", "--config", str(path))
-                self.refused(f"{path}: {says}", PAWL_CONFIG=str(path))
+                self.rejected(f"{path}: {says}", "--config", str(path))
+                self.rejected(f"{path}: {says}", PAWL_CONFIG=str(path))
 
     def test_a_store_that_is_misspelt_or_misplaced_is_found(self):
         config = self.folder / "pawl.toml"
@@ -99,7 +99,7 @@ class Named(Case):
                            (f'[agent]\nstore = "{self.store}"\n', "above its first [table]")):
             with self.subTest(text):
                 config.write_text(text)
-                self.refused(f"{config}:{text.count(chr(10))}:1: unknown key", "--config", str(config))
+                self.rejected(f"{config}:{text.count(chr(10))}:1: unknown key", "--config", str(config))
 
     def test_a_file_that_names_no_store_says_which_one_is_used(self):
         config = self.folder / "pawl.toml"
@@ -111,7 +111,7 @@ class Named(Case):
 
     def test_an_agent_that_is_named_is_not_this_machines_own_store(self):
         agent = {"PAWL_URL": "http://127.0.0.1:1"}
-        self.refused("PAWL_URL is set, but 'pawl exec' works on the store itself", **agent)
+        self.rejected("PAWL_URL is set, but 'pawl exec' works on the store itself", **agent)
         for words in (["bench", "--for", "1s"], ["drill", "pause"]):
             with self.subTest(words):
                 self.assert_one_line(pawl(*words, env=environment(XDG_STATE_HOME=str(self.folder), **agent)), 78, "PAWL_URL is set")
@@ -144,19 +144,23 @@ class Apart(Case):
 
 
 class BadFiles(Case):
+    def setUp(self):
+        super().setUp()
+        self.store = f"sqlite:{self.folder}/pawl.db"
+
     def test_a_file_that_is_no_database_is_a_configuration_error(self):
         (self.folder / "pawl.db").write_text("hello, I am a letter, and long enough to have a header of a hundred bytes " * 20)
         self.assert_one_line(self.pawl("exec", "k", "--", "true"), 78, "pawl.db")
 
     def test_a_folder_in_the_place_of_the_file_is_rejected(self):
         (self.folder / "pawl.db").mkdir()
-        refused = self.pawl("exec", "k", "--", "true")
-        self.assertIn(refused.status, (74, 77, 78))
-        self.assertEqual(refused.err.count("\n"), 1)
+        rejected = self.pawl("exec", "k", "--", "true")
+        self.assertIn(rejected.status, (74, 77, 78))
+        self.assertEqual(rejected.err.count("\n"), 1)
 
     def test_a_folder_that_does_not_exist_is_named(self):
-        refused = pawl("--store", f"sqlite:{self.folder}/no/such/folder/pawl.db", "exec", "k", "--", "true")
-        self.assert_one_line(refused, 69, "no/such/folder")
+        rejected = pawl("--store", f"sqlite:{self.folder}/no/such/folder/pawl.db", "exec", "k", "--", "true")
+        self.assert_one_line(rejected, 69, "no/such/folder")
 
     def test_a_file_that_we_may_not_write_is_77(self):
         self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
@@ -209,9 +213,9 @@ class BadServers(Case):
 
     def test_a_wrong_password_is_77_and_never_shown(self):
         server = self.redis("requirepass right")
-        refused = pawl("--store", f"redis://:hunter2@127.0.0.1:{server.port}", "exec", "k", "--", "true")
-        self.assert_one_line(refused, 77, "WRONGPASS")
-        self.assertNotIn("hunter2", refused.err)
+        rejected = pawl("--store", f"redis://:hunter2@127.0.0.1:{server.port}", "exec", "k", "--", "true")
+        self.assert_one_line(rejected, 77, "WRONGPASS")
+        self.assertNotIn("hunter2", rejected.err)
         self.assert_one_line(pawl("--store", server.url, "exec", "k", "--", "true"), 77, "NOAUTH")
         secret = self.folder / "secret"
         secret.write_text("right\n")
@@ -228,9 +232,9 @@ class BadServers(Case):
                     link.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
             thread = threading.Thread(target=answer)
             thread.start()
-            refused = pawl("--store", f"redis://127.0.0.1:{listener.getsockname()[1]}?timeout=2s", "exec", "k", "--", "true")
+            rejected = pawl("--store", f"redis://127.0.0.1:{listener.getsockname()[1]}?timeout=20s", "exec", "k", "--", "true")
             thread.join()
-        self.assert_one_line(refused, 78, "does not speak")
+        self.assert_one_line(rejected, 78, "does not speak")
 
     def test_a_read_only_replica_is_rejected(self):
         primary = self.redis()
