@@ -71,9 +71,9 @@ std::vector<std::string> bare_redis::release_words(const std::string& key,
 
 void bare_redis::fenced_pair(const std::string& key) {
     const auto won = ask(acquire_words(key, claim_id));
-    if (won->type != REDIS_REPLY_INTEGER) throw std::runtime_error{"the bare acquire was refused"};
+    if (won->type != REDIS_REPLY_INTEGER) throw std::runtime_error{"the bare acquire was rejected"};
     const auto released = ask(release_words(key, won->integer));
-    if (released->integer != 1) throw std::runtime_error{"the bare release was refused"};
+    if (released->integer != 1) throw std::runtime_error{"the bare release was rejected"};
 }
 
 void bare_redis::unfenced_pair(const std::string& key) {

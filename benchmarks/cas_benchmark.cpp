@@ -1,12 +1,12 @@
 // Acquire and release on the stores of the clouds, beside their requests alone. The servers are
 // those of the tests; a real service adds its way.
 #include "benchmarks/cas_pairs.hpp"
-#include "benchmarks/cloud_urls.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/azblob/store/azblob_fixture.hpp"
 #include "engines/dynamodb/store/dynamodb_fixture.hpp"
 #include "engines/mongodb/store/mongodb_fixture.hpp"
 #include "engines/s3/store/s3_fixture.hpp"
+#include "test_support/servers/cloud_urls.hpp"
 
 namespace pawl::benchmarks {
 namespace {

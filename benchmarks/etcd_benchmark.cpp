@@ -83,7 +83,7 @@ public:
         const auto granted = txn(acquire(key, lease));
         const auto ended = txn(release(key, granted.header().revision()));
         if (!granted.succeeded() || !ended.succeeded())
-            throw std::runtime_error{"the bare etcd of the benchmark was refused"};
+            throw std::runtime_error{"the bare etcd of the benchmark was rejected"};
     }
 
     etcd::wire::TxnResponse txn(const etcd::transaction& what) {

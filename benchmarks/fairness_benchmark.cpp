@@ -1,8 +1,8 @@
 // How long the unluckiest of many processes waits for a key that all of them want.
 #include "benchmarks/channel.hpp"
-#include "benchmarks/cloud_urls.hpp"
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
+#include "test_support/servers/cloud_urls.hpp"
 #include "test_support/servers/etcd_server.hpp"
 #include "test_support/servers/mysql_server.hpp"
 #include "test_support/servers/postgresql_server.hpp"

@@ -34,8 +34,8 @@ constexpr std::size_t connections = 64;
 
 struct observation {
     std::vector<double> milliseconds;
-    std::uint64_t refused = 0;  // any status of 400 and above
-    std::uint64_t broken = 0;   // connections
+    std::uint64_t rejected = 0;  // any status of 400 and above
+    std::uint64_t broken = 0;    // connections
     std::uint64_t events = 0;
     std::uint64_t viewers = 0;  // that the stream was opened to
 };
@@ -115,7 +115,7 @@ asio::awaitable<void> ask(const target& to, observation& seen, instant begin, in
             ++seen.broken;
             co_return;
         }
-        if (status >= 400 && status != 409) ++seen.refused;
+        if (status >= 400 && status != 409) ++seen.rejected;
         seen.milliseconds.push_back(
             std::chrono::duration<double, std::milli>(lease_clock::now() - due).count());
     }
@@ -191,7 +191,7 @@ int main(int count, char** words) {
     std::cout << json::serialize(
                      json::object{{"answered", answered},
                                   {"per_second", static_cast<double>(answered) / seconds},
-                                  {"refused", seen.refused},
+                                  {"rejected", seen.rejected},
                                   {"broken", seen.broken},
                                   {"viewers", seen.viewers},
                                   {"events", seen.events},

@@ -57,12 +57,12 @@ def measure(name, store, folder):
                 seen = load(port, token["token"], viewers, rate, idle)
             else:
                 let_pass(SECONDS)
-                seen = {"per_second": 0, "p50_ms": 0, "p99_ms": 0, "refused": 0, "broken": 0, "events": 0}
+                seen = {"per_second": 0, "p50_ms": 0, "p99_ms": 0, "rejected": 0, "broken": 0, "events": 0}
             end = time.time()
             late = lateness(store, begin, end)
             print(f"| {name}: {what} | {len(late)} | {percentile(late, 0.5):.0f} ms | {percentile(late, 0.99):.0f} ms | {max(late):.0f} ms | "
                   f"{seen['per_second']:.0f}/s, {seen['p50_ms']:.1f} ms, p99 {seen['p99_ms']:.1f} ms | "
-                  f"{seen['refused']} refused, {seen['broken']} broken, {seen['events']} events |", flush=True)
+                  f"{seen['rejected']} rejected, {seen['broken']} broken, {seen['events']} events |", flush=True)
     finally:
         node.kill()
 

@@ -63,7 +63,7 @@ public:
     void run() {
         const auto id = base::fresh_uuid();
         if (ask_second(begin_text(id)) != 1 || ask_second(finish_text(id)) != 1)
-            throw std::runtime_error{"a bare run was refused"};
+            throw std::runtime_error{"a bare run was rejected"};
     }
 };
 
@@ -102,12 +102,13 @@ void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>&
     const auto times = compare(
         25,
         [&] {
-            if (bare.ask_second(text) != count) throw std::runtime_error{"a bare beat was refused"};
+            if (bare.ask_second(text) != count)
+                throw std::runtime_error{"a bare beat was rejected"};
         },
         [&] {
             const auto answers = where.wait_for(in->heartbeat(marks)).value();
             if (std::count(answers.begin(), answers.end(), beat::alive) != std::ptrdiff_t{count})
-                throw std::runtime_error{"a beat was refused"};
+                throw std::runtime_error{"a beat was rejected"};
         });
     print_row("MariaDB journal, heartbeat of 1,000 runs; bare: the same statements, made before",
               micros_text(times.bare), micros_text(times.ours), times.ours / times.bare, "≤ 1.25",

@@ -57,12 +57,12 @@ public:
     void run() {
         const auto id = base::fresh_uuid();
         if (ask(begin_call(id)).integer(0, 0) != 0 || !ask(finish_call(id)).flag(0, 0))
-            throw std::runtime_error{"a bare run was refused"};
+            throw std::runtime_error{"a bare run was rejected"};
     }
 };
 
 void expect(bool worked) {
-    if (!worked) throw std::runtime_error{"a run was refused"};
+    if (!worked) throw std::runtime_error{"a run was rejected"};
 }
 
 void many_runs(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>& in) {

@@ -39,7 +39,7 @@ run_mark mark_of(const run_start& start) { return {start.id, start.token}; }
 const run_end done{run_status::completed, "", 0};
 
 void require(bool fine) {
-    if (!fine) throw std::runtime_error{"the journal refused"};
+    if (!fine) throw std::runtime_error{"the journal rejected"};
 }
 
 // The words that the journal sends, through hiredis.

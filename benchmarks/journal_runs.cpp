@@ -44,7 +44,7 @@ boost::asio::awaitable<bool> run_once(std::shared_ptr<journal> in) {
     auto ending = in->finish(std::move(who), std::move(how));
     const auto ended = co_await std::move(ending);
     if (begun.value().outcome != begin_outcome::begun || !ended.value())
-        throw std::runtime_error{"a run was refused"};
+        throw std::runtime_error{"a run was rejected"};
     co_return true;
 }
 

@@ -1,9 +1,9 @@
 // Acquire and release as Lease objects of an API server, beside its requests alone.
 #include "benchmarks/cas_pairs.hpp"
-#include "benchmarks/cloud_urls.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/kubernetes/store/kubernetes_store.hpp"
 #include "engines/kubernetes/store/lease_medium.hpp"
+#include "test_support/servers/cloud_urls.hpp"
 #include "test_support/servers/kube_server.hpp"
 
 #include <memory>

@@ -44,7 +44,7 @@ public:
                                                               {"ttl_us", "30000000"},
                                                               {"mark", mark}}));
         const auto& won = told.front();
-        if (won.rows == 0) throw std::runtime_error{"the bare acquire was refused"};
+        if (won.rows == 0) throw std::runtime_error{"the bare acquire was rejected"};
         return won.insert_id;
     }
     void pair(const std::string& key) {
@@ -52,7 +52,7 @@ public:
         const auto released =
             call({&statements::all().release_now,
                   {{"space", "pawl"}, {"key", key}, {"token", static_cast<std::int64_t>(token)}}});
-        if (released.rows != 1) throw std::runtime_error{"the bare release was refused"};
+        if (released.rows != 1) throw std::runtime_error{"the bare release was rejected"};
     }
 };
 

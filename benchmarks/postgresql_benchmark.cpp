@@ -47,11 +47,11 @@ public:
         const bool is_known = key == known_;
         const auto won = ask(is_known ? acquire_call(key) : first_call(key));
         known_ = key;
-        if (won.count() != 1) throw std::runtime_error{"the bare acquire was refused"};
+        if (won.count() != 1) throw std::runtime_error{"the bare acquire was rejected"};
         const auto token =
             is_known ? won.integer(0, 0) : postgresql::integer_in(won.fields(0, 0).at(1));
         if (ask(release_call(key, token)).count() != 1)
-            throw std::runtime_error{"the bare release was refused"};
+            throw std::runtime_error{"the bare release was rejected"};
     }
 
 private:

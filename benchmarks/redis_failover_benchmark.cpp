@@ -58,7 +58,7 @@ public:
         auto& node = owner_of(key);
         const auto won = node.ask(acquire_words(key));
         if (won->type != REDIS_REPLY_INTEGER)
-            throw std::runtime_error{"the bare acquire was refused"};
+            throw std::runtime_error{"the bare acquire was rejected"};
         node.ask(release_words(key, won->integer));
     }
 

@@ -1,7 +1,7 @@
 // What the timetable costs: memory for each schedule, adding them, and handing out what is due,
 // beside a bare heap of instants that knows no calendar.
 #include "benchmarks/measure.hpp"
-#include "schedule/timetable.hpp"
+#include "schedule/timing/timetable.hpp"
 
 #include <unistd.h>
 

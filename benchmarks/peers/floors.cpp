@@ -194,7 +194,7 @@ private:
     void commit(const etcd::wire::TxnRequest& what) {
         etcd::wire::TxnResponse done;
         call(etcd::method::txn, what, done);
-        if (!done.succeeded()) throw std::runtime_error{"the bare etcd was refused"};
+        if (!done.succeeded()) throw std::runtime_error{"the bare etcd was rejected"};
     }
     void call(const char* path, const google::protobuf::MessageLite& request,
               google::protobuf::MessageLite& answer) {
