@@ -42,7 +42,7 @@ const data = (symbol, file, bytes) => {
   keep(join('files', file), bytes);
   written.add(file);
   symbols.push(`PAWL_FILE(${symbol}, "${file}");`);
-  return `{pawl_page_${symbol}, ${bytes.length}}`;
+  return `{pawl_web_ui_${symbol}, ${bytes.length}}`;
 };
 names.forEach((name, index) => {
   const plain = readFileSync(join(dist, name));
@@ -69,10 +69,10 @@ keep('page.cpp', Buffer.from(`// Written by ui/tools/embed.mjs.
 #include <array>
 
 #define PAWL_FILE(symbol, file)                                            \\
-    asm(".section .rodata.pawl_page,\\"a\\"\\n.balign 16\\n"                    \\
-        ".hidden pawl_page_" #symbol "\\n.globl pawl_page_" #symbol "\\n"     \\
-        "pawl_page_" #symbol ":\\n.incbin \\"" file "\\"\\n.previous\\n");       \\
-    extern "C" const std::byte pawl_page_##symbol[]
+    asm(".section .rodata.pawl_web_ui,\\"a\\"\\n.balign 16\\n"                    \\
+        ".hidden pawl_web_ui_" #symbol "\\n.globl pawl_web_ui_" #symbol "\\n"     \\
+        "pawl_web_ui_" #symbol ":\\n.incbin \\"" file "\\"\\n.previous\\n");       \\
+    extern "C" const std::byte pawl_web_ui_##symbol[]
 
 ${symbols.join('\n')}
 

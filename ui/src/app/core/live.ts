@@ -32,7 +32,7 @@ export interface Subscription {
   on?: { [T in Topic]?: (event: Events[T]) => void };
 }
 
-/** connecting: at first. live: changes come by themselves. polling: the server refuses events. offline: no answer. */
+/** connecting: at first. live: changes come by themselves. polling: the server rejects events. offline: no answer. */
 export type Connection = 'connecting' | 'live' | 'polling' | 'offline';
 
 /** How long a page waits for the stream before it reads its list without it. */
@@ -103,7 +103,7 @@ class Follower {
 
 /**
  * Live changes: one stream of events for the whole page, over the topics that somebody wants now. When the stream is
- * lost it comes back by itself; where the server refuses it, lists are read again and again instead.
+ * lost it comes back by itself; where the server rejects it, lists are read again and again instead.
  */
 @Injectable({ providedIn: 'root' })
 export class Live {
@@ -284,7 +284,7 @@ export class Live {
     for (const follower of this.followers) void follower.refresh();
   }
 
-  // EventSource does not say why. Asking for the overview does, and tells a refused stream from a server that is gone.
+  // EventSource does not say why. Asking for the overview does, and tells a rejected stream from a server that is gone.
   private async lost(source: EventSource): Promise<void> {
     if (source !== this.source) return;
     this.source.close();
@@ -319,10 +319,10 @@ export class Live {
       this.troubles_.update(({ api: _over, ...others }) => others);
       return true;
     } catch (failure) {
-      const refused = failure instanceof RequestFailed && !failure.unreachable;
-      if (refused) this.troubles_.update((all) => ({ ...all, api: lineOf(failure) }));
+      const rejected = failure instanceof RequestFailed && !failure.unreachable;
+      if (rejected) this.troubles_.update((all) => ({ ...all, api: lineOf(failure) }));
       else this.connection_.set('offline');
-      return refused;
+      return rejected;
     }
   }
 }

@@ -13,7 +13,7 @@ const usedEveryMs = 5 * 60_000;
 /** When the agent was started with which this window has signed in: kept over a reload. */
 const startedKey = 'pawl-agent-started';
 
-/** Who is signed in, and what they may do. The server decides; this is for not offering what it would refuse. */
+/** Who is signed in, and what they may do. The server decides; this is for not offering what it would reject. */
 @Injectable({ providedIn: 'root' })
 export class Session {
   private readonly api = inject(Api);

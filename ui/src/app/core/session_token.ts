@@ -4,7 +4,7 @@
  */
 export const tokenKey = 'pawl.session';
 
-/** A browser that refuses storage is no reason to fail: the token holds until the page is closed, then. */
+/** A browser that rejects storage is no reason to fail: the token holds until the page is closed, then. */
 export function storedToken(): string {
   try {
     return localStorage.getItem(tokenKey) ?? '';

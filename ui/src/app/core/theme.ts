@@ -3,7 +3,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const storageKey = 'pawl.theme';
 
-/** A browser that refuses storage is no reason to fail. */
+/** A browser that rejects storage is no reason to fail. */
 export function storedTheme(): Theme {
   try {
     const kept = localStorage.getItem(storageKey);

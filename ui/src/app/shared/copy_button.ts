@@ -46,6 +46,6 @@ export class CopyButton {
     field.select();
     const copied = document.execCommand('copy');
     field.remove();
-    if (!copied) throw new Error('refused');
+    if (!copied) throw new Error('rejected');
   }
 }
