@@ -70,6 +70,13 @@ TYPED_TEST_P(JournalLaws, SinceTellsHowLongAJobHasHadItsSchedule) {
     const auto second = mine.get(mine->publish(std::vector{job})).at(0);
     EXPECT_EQ(second.since, first.since);
     EXPECT_GT(second.published_at, first.published_at);
+    // Of one that is too long for its client to remember, too.
+    job.definition = R"({"command": [")" + std::string(20'000, 'x') + R"("]})";
+    for (int turn = 0; turn < 2; ++turn) {
+        mine.until_later_than(second.published_at);
+        EXPECT_EQ(mine.get(mine->publish(std::vector{job})).at(0).since, first.since);
+    }
+    job.definition = "{}";
     job.schedule = "@hourly";
     const auto third = mine.get(mine->publish(std::vector{job})).at(0);
     EXPECT_GT(third.since, first.since);

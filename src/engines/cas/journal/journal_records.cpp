@@ -240,6 +240,12 @@ std::optional<seen> journal_records::recall(const std::string& key) const {
     return found->second;
 }
 
+std::optional<seen> journal_records::recall_text(const std::string& key) const {
+    auto known = recall(key);
+    if (known && known->text.empty()) known.reset();
+    return known;
+}
+
 void journal_records::remember(const std::string& key, seen what) {
     if (known_.size() >= remembered_max) known_.clear();
     what.clock.reset();

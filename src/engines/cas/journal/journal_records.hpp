@@ -80,6 +80,8 @@ public:
     // What was written or seen here last under this key; without a text where only its version was
     // of use.
     std::optional<seen> recall(const std::string& key) const;
+    // The same with its text, or nothing: for what is decided by it.
+    std::optional<seen> recall_text(const std::string& key) const;
     void remember(const std::string& key, seen what);
     void forget(const std::string& key) { known_.erase(key); }
 

@@ -61,7 +61,7 @@ async<void> cas_journal::publish_one(std::shared_ptr<cas_journal> self,
         made.text = encode(entry, nonce);
         co_return made;
     };
-    auto known = self->records_->recall(key);
+    auto known = self->records_->recall_text(key);
     auto publishing_it =
         self->records_->amend<job_entry>(key, std::move(known), all->until, std::move(decide));
     auto published = co_await std::move(publishing_it);
@@ -113,7 +113,7 @@ async<void> cas_journal::raise_since(std::string job, instant until) {
         made.text = encode(*entry, nonce);
         co_return made;
     };
-    auto known = records_->recall(key);
+    auto known = records_->recall_text(key);
     auto raising = records_->amend<bool>(key, std::move(known), until, std::move(decide));
     const auto raised = co_await std::move(raising);
     if (raised.has_error()) co_return raised.error();
@@ -225,7 +225,7 @@ async<void> cas_journal::node_beat(node_entry me) {
         made.text = encode(entry, nonce);
         co_return made;
     };
-    auto known = records_->recall(key);
+    auto known = records_->recall_text(key);
     auto beating = records_->amend<bool>(key, std::move(known), until, std::move(decide));
     const auto done = co_await std::move(beating);
     if (done.has_error()) co_return done.error();

@@ -211,8 +211,8 @@ async<bool> cas_journal::change_run(change_ptr what, instant until) {
     if (ready.has_error()) co_return ready.error();
     until = std::max(until, *ready);
     auto key = place_of(what->id);
-    auto known = records_->recall(key);
-    if (!known || known->text.empty()) {
+    auto known = records_->recall_text(key);
+    if (!known) {
         auto finding = find(what->id, until);
         auto found = co_await std::move(finding);
         if (found.has_error()) co_return found.error();
@@ -338,8 +338,7 @@ async<void> cas_journal::find_runs(std::shared_ptr<beats> all) {
     std::vector<std::string> unknown;
     for (const auto& mark : all->marks) {
         const auto key = place_of(mark.id);
-        const auto known = records_->recall(key);
-        if (!known || known->text.empty()) unknown.push_back(key);
+        if (!records_->recall_text(key)) unknown.push_back(key);
     }
     std::sort(unknown.begin(), unknown.end());
     unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
