@@ -1,6 +1,7 @@
 // The ways in which a service turns the store away, or is not what it should be: one clear line
 // each. The service is a small server that answers as Azure does.
 #include "engines/azblob/store/azblob_fixture.hpp"
+#include "engines/azblob/store/names.hpp"
 #include "test_support/conformance/https_rejections.hpp"
 
 #include <gmock/gmock.h>
@@ -164,6 +165,45 @@ TEST_F(AzblobMedium, AWriteWhoseVersionIsNotToldIsUnknown) {
 TEST_F(AzblobMedium, ABlobOfOthersIsNoRecord) {
     small_server server{answering({{"HEAD ", ok("", std::string{date} + "ETag: \"0x1\"\r\n")}})};
     expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
+}
+
+// Goal: it hides no other. Method: a list and a look at several, of which one has lost its
+// metadata.
+TEST_F(AzblobMedium, ABlobOfOthersHidesNoRecord) {
+    const place_of_blobs place{"", "pawl"};
+    const auto blob = [&](const std::string& key, const std::string& metadata) {
+        return "<Blob><Name>" + blob_of(place, {cas::record_kind::lease, key}) +
+               "</Name><Properties><Etag>0x1</Etag></Properties><Metadata>" + metadata +
+               "</Metadata></Blob>";
+    };
+    const std::string record = "<record>text</record>";
+    small_server server{[&](const std::string& request, int) {
+        if (request.starts_with("GET "))
+            return said{ok("<?xml version=\"1.0\"?><EnumerationResults><Blobs>" +
+                               blob("a", record) + blob("b", "<owner>ops</owner>") +
+                               blob("c", record) + "</Blobs><NextMarker /></EnumerationResults>",
+                           date)};
+        const bool is_b =
+            request.find(blob_of(place, {cas::record_kind::lease, "b"})) != std::string::npos;
+        return said{headless(ok("", std::string{date} + "ETag: \"0x1\"\r\n" +
+                                        (is_b ? "" : "x-ms-meta-record: text\r\n")))};
+    }};
+    const auto medium = open(server);
+    const auto all = loop_.wait_for(medium->list({cas::record_kind::lease, "", "", 10}, later()));
+    ASSERT_TRUE(all.has_value()) << all.error().detail;
+    ASSERT_EQ(all->records.size(), 3U);
+    EXPECT_EQ(all->records[0].second.text, "text");
+    EXPECT_EQ(all->records[1].first, "b");
+    EXPECT_EQ(all->records[1].second.text, "");
+    EXPECT_NE(all->records[1].second.at, "") << "there is something";
+    EXPECT_EQ(all->records[2].second.text, "text");
+    std::vector<cas::record_name> names;
+    for (const auto* key : {"a", "b", "c"}) names.emplace_back(cas::record_kind::lease, key);
+    const auto many = loop_.wait_for(medium->read_many(std::move(names), later()));
+    ASSERT_TRUE(many.has_value()) << many.error().detail;
+    EXPECT_EQ(many->at(0).text, "text");
+    EXPECT_EQ(many->at(1).text, "");
+    EXPECT_EQ(many->at(2).text, "text");
 }
 
 // Goal: a container that was deleted, and made again, under a process that runs is not taken for

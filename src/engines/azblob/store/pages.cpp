@@ -24,24 +24,21 @@ net::https_request page_request(const place_of_blobs& where, const cas::list_ord
     return {"GET", std::move(target)};
 }
 
-// Adds what is asked for. The failure where a blob is none of pawl's.
-std::optional<failure> add_records(cas::listing& to, const container& on,
-                                   const place_of_blobs& where, const cas::list_order& what,
-                                   blob_page page, const std::optional<cas::stamp>& clock) {
+// Adds what is asked for.
+void add_records(cas::listing& to, const place_of_blobs& where, const cas::list_order& what,
+                 blob_page page, const std::optional<cas::stamp>& clock) {
     for (auto& one : page.blobs) {
         const auto key = key_of(where, what.kind, one.name);
         if (!key || *key <= what.after || !key->starts_with(what.prefix)) continue;
         if (to.records.size() == what.limit) {
             to.more = true;
-            return std::nullopt;
+            return;
         }
-        auto text = text_of(one.record);
-        if (!text)
-            return failure{errc::rejected,
-                           on.place() + ": a blob of the namespace is no record of pawl"};
-        to.records.emplace_back(*key, cas::seen{std::move(*text), std::move(one.tag), clock});
+        auto stands = cas::foreign_record();
+        if (auto text = text_of(one.record)) stands = {std::move(*text), std::move(one.tag), {}};
+        stands.clock = clock;
+        to.records.emplace_back(*key, std::move(stands));
     }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -93,8 +90,7 @@ async<cas::listing> list_records(std::shared_ptr<container> on, std::shared_ptr<
             co_return failure{errc::protocol,
                               on->place() + ": this is no Azure Blob Storage: it lists no blobs"};
         marker = std::move(page->next);
-        if (auto why = add_records(made, *on, where, what, std::move(*page), got->clock))
-            co_return std::move(*why);
+        add_records(made, where, what, std::move(*page), got->clock);
         if (made.more || marker.empty()) co_return made;
         if (made.records.size() == what.limit) {
             known->keep(what, made.records.back().first, std::move(marker));

@@ -2,6 +2,8 @@
 
 #include "net/for_each_bounded.hpp"
 
+#include <pawl/errors.hpp>
+
 namespace pawl::cas {
 namespace {
 
@@ -13,7 +15,7 @@ struct parallel_requests {
     std::shared_ptr<medium> on;
     async<Answer> (medium::*ask)(Request, instant);
     std::vector<Request> requests;
-    bool ends_with_a_failure = false;  // the others are of no use without this one
+    bool ends_with_an_outage = false;  // the others are of no use without this one
     std::vector<result<Answer>> answers = std::vector<result<Answer>>(
         requests.size(), failure{errc::unreachable, "the request was not begun"});
 };
@@ -22,7 +24,9 @@ template <class All>
 async<void> ask_one(std::shared_ptr<All> all, std::size_t index, instant until) {
     auto asking = (all->on.get()->*all->ask)(all->requests[index], until);
     auto& answer = all->answers[index] = co_await std::move(asking);
-    if (all->ends_with_a_failure && answer.has_error()) co_return answer.error();
+    const bool is_over =
+        all->ends_with_an_outage && answer.has_error() && may_pass(answer.error().code);
+    if (is_over) co_return answer.error();
     co_return result<void>{};
 }
 
@@ -47,7 +51,8 @@ async<std::vector<seen>> medium::read_many(std::vector<record_name> names, insta
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
     std::vector<seen> found;
-    for (auto& answer : all->answers) found.push_back(std::move(*answer));
+    for (auto& answer : all->answers)
+        found.push_back(answer.has_value() ? std::move(*answer) : foreign_record());
     co_return found;
 }
 

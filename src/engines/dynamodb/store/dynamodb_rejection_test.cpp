@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 namespace pawl::dynamodb {
 namespace {
 
@@ -192,6 +194,24 @@ TEST_F(DynamodbMedium, AnItemOfOthersHidesNoRecord) {
     EXPECT_EQ(many->at(0).text, "");
     EXPECT_NE(many->at(0).at, "") << "there is something";
     EXPECT_EQ(many->at(1).text, "text");
+}
+
+// Goal: nor in a list, which shows its key. Method: each partition has one item, without a record.
+TEST_F(DynamodbMedium, AnItemOfOthersIsListed) {
+    std::atomic<int> asked = 0;
+    small_server server{[&](const std::string&, int) {
+        const bool is_first = asked++ == 0;
+        return said{ok(is_first ? R"({"Items":[{"n":{"S":"n"},"k":{"B":"YQ=="}},{"n":{"S":"n"},)"
+                                  R"("k":{"B":"Yg=="},"rev":{"S":"v1"},"record":{"S":"text"}}]})"
+                                : R"({"Items":[]})")};
+    }};
+    const auto all =
+        loop_.wait_for(open(server.port())->list({cas::record_kind::lease, "", "", 10}, later()));
+    ASSERT_TRUE(all.has_value()) << all.error().detail;
+    ASSERT_EQ(all->records.size(), 2U);
+    EXPECT_EQ(all->records[0].first, "a");
+    EXPECT_EQ(all->records[0].second.text, "");
+    EXPECT_EQ(all->records[1].second.text, "text");
 }
 
 TEST_F(DynamodbMedium, ABatchWithoutItsAnswersMayHaveBeenWritten) {

@@ -58,6 +58,12 @@ const json::string* string_in(const json::object& item, std::string_view name,
     return value == nullptr ? nullptr : value->if_string();
 }
 
+std::optional<std::string> key_in(const json::object& item) {
+    const auto* key = string_in(item, "k", "B");
+    if (key == nullptr) return std::nullopt;
+    return base::from_base64({key->data(), key->size()});
+}
+
 }  // namespace
 
 std::string partition_of(const place_of_items& where, cas::record_kind kind, std::size_t bucket) {
@@ -177,17 +183,23 @@ std::string identity_of(const json::value& item) {
 std::optional<keyed_record> read_item(const json::value& item) {
     const auto* object = item.if_object();
     if (object == nullptr) return std::nullopt;
-    const auto* key = string_in(*object, "k", "B");
+    auto key = key_in(*object);
     const auto* rev = string_in(*object, "rev", "S");
     const auto* record = string_in(*object, "record", "S");
-    if (key == nullptr || rev == nullptr || record == nullptr || rev->empty()) return std::nullopt;
-    auto decoded = base::from_base64({key->data(), key->size()});
-    if (!decoded) return std::nullopt;
+    if (!key || rev == nullptr || record == nullptr || rev->empty()) return std::nullopt;
     keyed_record made;
-    made.key = std::move(*decoded);
+    made.key = std::move(*key);
     made.stands.text = std::string{*record};
     made.stands.at = std::string{*rev};
     return made;
+}
+
+std::optional<keyed_record> read_listed_item(const json::value& item) {
+    if (auto made = read_item(item)) return made;
+    const auto* object = item.if_object();
+    auto key = object == nullptr ? std::nullopt : key_in(*object);
+    if (!key) return std::nullopt;
+    return keyed_record{std::move(*key), cas::foreign_record()};
 }
 
 }  // namespace pawl::dynamodb

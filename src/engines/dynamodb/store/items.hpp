@@ -65,5 +65,8 @@ struct keyed_record {
 };
 // Nothing: it is no record of ours.
 std::optional<keyed_record> read_item(const boost::json::value& item);
+// The same for a list: of an item that the core did not write, its key and a foreign record.
+// Nothing: not even a key can be read.
+std::optional<keyed_record> read_listed_item(const boost::json::value& item);
 
 }  // namespace pawl::dynamodb

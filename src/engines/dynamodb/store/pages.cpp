@@ -64,7 +64,7 @@ async<void> read_page(std::shared_ptr<merge> all, std::size_t bucket, instant un
                           all->on->place() + ": this is no DynamoDB: a page without items"};
     page.more = got->body.if_contains("LastEvaluatedKey") != nullptr;
     for (const auto& item : items->get_array()) {
-        auto found = read_item(item);
+        auto found = read_listed_item(item);
         if (!found) continue;
         found->key.insert(0, all->scope);
         page.read_to = found->key;
@@ -166,7 +166,7 @@ async<std::vector<cas::seen>> read_records(std::shared_ptr<table> on, place_of_i
             co_return failure{errc::protocol,
                               on->place() + ": this is no DynamoDB: an answer without its items"};
         for (const auto& item : *items) {
-            const auto found = read_item(item);
+            const auto found = read_listed_item(item);
             const auto which = identity_of(item);
             for (std::size_t i = 0; i < wanted.size(); ++i)
                 if (wanted[i] == which) all[i] = found ? found->stands : cas::foreign_record();

@@ -190,6 +190,36 @@ TEST_F(S3Medium, AnAnswerWhoseEtagIsOfAnotherStateIsReadAgain) {
     EXPECT_EQ(read(other).value().at, "\"SHA256-abc\"");
 }
 
+// Goal: an object that cannot be read, as one that was archived, hides no other. Method: a list of
+// three, of which one is; and a server that is away fails the list.
+TEST_F(S3Medium, AnObjectThatCannotBeReadHidesNoOther) {
+    std::string of_b = rejected("403 Forbidden", "InvalidObjectState");
+    small_server server{[&](const std::string& request, int) {
+        if (request.find("?list-type=2") != std::string::npos) {
+            std::string names;
+            for (const auto* key : {"a", "b", "c"})
+                names += "<Contents><Key>leases-of/tests/pawl/leases/" + std::string{key} +
+                         "!</Key></Contents>";
+            return said{ok("<ListBucketResult>" + names + "</ListBucketResult>")};
+        }
+        if (request.find("/leases/b%21 ") != std::string::npos) return said{of_b};
+        return said{ok("text", "ETag: \"SHA256-abc\"\r\n")};
+    }};
+    const auto on = make_s3_medium(loop_, on_port(server.port()));
+    const auto list = [&] {
+        return loop_.wait_for(on->list({cas::record_kind::lease, "", "", 10}, later()));
+    };
+    const auto all = list();
+    ASSERT_TRUE(all.has_value()) << all.error().detail;
+    ASSERT_EQ(all->records.size(), 3U);
+    EXPECT_EQ(all->records[0].second.text, "text");
+    EXPECT_EQ(all->records[1].first, "b");
+    EXPECT_EQ(all->records[1].second.text, "");
+    EXPECT_EQ(all->records[2].second.text, "text");
+    of_b = rejected("503 Service Unavailable", "SlowDown");
+    expect_failure(list(), errc::unreachable, "SlowDown");
+}
+
 // What deletes records, or keeps all of them, is worth a warning.
 TEST_F(S3Medium, TheDoctorReadsTheRulesOfTheBucket) {
     std::string versioning, lifecycle;
