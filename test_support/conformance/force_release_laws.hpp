@@ -3,6 +3,11 @@
 
 #include "test_support/conformance/store_fixture.hpp"
 
+#include <cstddef>
+#include <future>
+#include <string>
+#include <vector>
+
 namespace pawl::conformance {
 
 TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyInCooldownForItsDelay) {
@@ -55,6 +60,37 @@ TYPED_TEST_P(StoreLaws, AForceReleasedHolderChangesNothing) {
     EXPECT_EQ(mine.rejected(wanted).reason, busy_reason::cooldown);
     EXPECT_EQ(mine.show("key").last_done, std::nullopt);
     EXPECT_GT(mine.show("key").remaining, 20s);
+}
+
+// Goal: the cooldown of a forced release covers the renewal that it overtakes. Method: leases of
+// which half has passed are renewed and force-released at the same moment, by clients of their own;
+// where a renewal was answered as done, the key stays closed for what its holder trusts in.
+TYPED_TEST_P(StoreLaws, AForcedReleaseCoversTheRenewalThatItOvertakes) {
+    constexpr millis ttl{4'000};
+    auto mine = this->open();
+    auto operators = this->open();
+    std::vector<held> leases;
+    for (int i = 0; i < 24; ++i) {
+        const auto key = "key-" + std::to_string(i);
+        leases.push_back(lease_of(key, mine.granted(fresh_claim(key, ttl)), ttl));
+    }
+    mine.pass(ttl / 2);
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+        const auto& lease = leases[i];
+        instant sent{};
+        auto renewing = std::async(std::launch::async, [&] {
+            // The renewal comes at another moment of the forced release each time.
+            mine.pass(millis{static_cast<int>(i) % 6});
+            sent = mine.now();
+            return mine.renew(std::vector<held>{lease});
+        });
+        EXPECT_TRUE(operators.force_release(lease.key, lease.token, 1min).has_value());
+        const auto renewed = value_of(renewing.get());
+        if (renewed.empty() || renewed.front() != renewal::renewed) continue;
+        const auto trusted = sent + ttl - mine.now();
+        // Some tell whole seconds.
+        EXPECT_GE(operators.show(lease.key).remaining + 1'100ms, trusted) << lease.key;
+    }
 }
 
 // Goal: who has seen the holder dead need not wait for what is left of its lease. Method: a key in

@@ -134,6 +134,7 @@ private:
 
     async<wire::TxnResponse> run(const transaction& what, effect may, request_limits limits);
     async<snapshot> look(const std::string& key, instant deadline);
+    async<wire::LeaseTimeToLiveResponse> time_to_live(std::int64_t lease, instant deadline);
     async<millis> remaining(std::int64_t lease, instant deadline);
     async<bool> extend(const std::string& key, const wire::KeyValue& lock, millis ttl, bool bounded,
                        instant deadline);

@@ -43,12 +43,18 @@ async<snapshot> etcd_store::look(const std::string& key, instant deadline) {
     co_return seen;
 }
 
-// What is left of an etcd lease, in the whole seconds that etcd tells.
-async<millis> etcd_store::remaining(std::int64_t lease, instant deadline) {
+async<wire::LeaseTimeToLiveResponse> etcd_store::time_to_live(std::int64_t lease,
+                                                              instant deadline) {
     wire::LeaseTimeToLiveRequest request;
     request.set_id(lease);
-    const auto got = co_await client_->ask<wire::LeaseTimeToLiveResponse>(
-        method::lease_time_to_live, request, effect::none, deadline);
+    auto asking = client_->ask<wire::LeaseTimeToLiveResponse>(method::lease_time_to_live, request,
+                                                              effect::none, deadline);
+    co_return co_await std::move(asking);
+}
+
+// What is left of an etcd lease, in the whole seconds that etcd tells.
+async<millis> etcd_store::remaining(std::int64_t lease, instant deadline) {
+    const auto got = co_await time_to_live(lease, deadline);
     if (got.has_error()) co_return got.error();
     if (got->ttl() <= 0) co_return expiry_lag;
     co_return std::chrono::seconds{got->ttl()};

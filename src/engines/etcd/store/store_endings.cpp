@@ -135,10 +135,11 @@ async<etcd_store::again_or<bool>> etcd_store::try_force_release(const std::strin
     if (in.has_error()) co_return in.error();
     std::int64_t pause = 0;
     if (delay.count() > 0) {
-        const auto left = co_await remaining(seen->lock->lease(), deadline);
+        const auto left = co_await time_to_live(seen->lock->lease(), deadline);
         if (left.has_error()) co_return left.error();
-        // Of the last second, what etcd tells is what is left of it or less.
-        const auto longest = *left + std::chrono::seconds{1};
+        // All of it: a renewal that is under way changes no key, so that the transaction could not
+        // find it, and etcd may serve it behind whatever is asked here.
+        const millis longest = std::chrono::seconds{left->grantedttl()};
         const auto lease = co_await leases_->grant(seconds_for(std::min(delay, longest)), deadline);
         if (lease.has_error()) co_return lease.error();
         pause = lease->id;
@@ -149,12 +150,19 @@ async<etcd_store::again_or<bool>> etcd_store::try_force_release(const std::strin
                      {record_text::state::force_released, burnt, text->acquired, text->owner},
                      pause,
                      std::nullopt};
-    const auto asked = end_transaction(names_, key, *in, end);
+    auto asked = end_transaction(names_, key, *in, end);
+    // A renewal with a longer TTL moves the lock to another lease.
+    asked.if_attached_to(names_.lock + key, seen->lock->lease());
     const auto got = co_await run(asked, effect::possible, deadline);
     if (got.has_error()) co_return got.error();
     if (!got->succeeded()) co_return std::nullopt;
     if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
     leases_->revoke(seen->lock->lease());
+    if (pause != 0) {
+        // It counts from here on: until the transaction a renewal may have found the lock.
+        const auto kept = co_await renewals_->keep_alive(pause, deadline);
+        if (kept.has_error()) co_return kept.error();
+    }
     co_return true;
 }
 

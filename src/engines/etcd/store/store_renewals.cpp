@@ -13,10 +13,7 @@ namespace pawl::etcd {
 async<bool> etcd_store::extend(const std::string& key, const wire::KeyValue& lock, millis ttl,
                                bool bounded, instant deadline) {
     const auto wanted = seconds_for(ttl);
-    wire::LeaseTimeToLiveRequest request;
-    request.set_id(lock.lease());
-    const auto left = co_await client_->ask<wire::LeaseTimeToLiveResponse>(
-        method::lease_time_to_live, request, effect::none, deadline);
+    const auto left = co_await time_to_live(lock.lease(), deadline);
     if (left.has_error()) co_return left.error();
     if (left->ttl() <= 0 && left->grantedttl() == 0) co_return false;
     if (!bounded && left->grantedttl() >= wanted) {

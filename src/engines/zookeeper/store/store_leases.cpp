@@ -457,7 +457,9 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     const auto record = tree_->paths().record_of(key);
     steps.emplace_back(kind::set, record, text_of(after), seen->version);
     const auto origin = tie_to(steps, record, *seen);
-    if (ends) steps.emplace_back(kind::remove, path);
+    // With its version: a renewal that comes between the look and this one moves the end that the
+    // cooldown of a forced release was counted from, and no version of the record.
+    if (ends) steps.emplace_back(kind::remove, path, "", seen->lease_version);
     request ask{std::move(steps)};
     const auto done = co_await through.ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
