@@ -36,4 +36,9 @@ std::string text_of(const busy& other, std::string_view key) {
     return "lock " + name + " is busy";
 }
 
+std::string text_of_slots(const busy& other, std::string_view name, std::uint32_t count) {
+    if (other.reason != busy_reason::held) return text_of(other, name);
+    return "all " + std::to_string(count) + " slots of '" + base::printable(name) + "' are held";
+}
+
 }  // namespace pawl::documents

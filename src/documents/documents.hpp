@@ -62,6 +62,8 @@ std::string cancel_words(const std::string& who, const std::string& reason);
 
 // Who holds a busy key, and for how long, in one line.
 std::string text_of(const busy& other, std::string_view key);
+// The same of a semaphore, of which `other` is the slot that ends first.
+std::string text_of_slots(const busy& other, std::string_view name, std::uint32_t count);
 // What a forced release of the lock as it was shown force-releases: its holder's token, or the
 // newest of a lock in cooldown; 0 where the lock is free.
 fence_token releasable(const record& shown) noexcept;

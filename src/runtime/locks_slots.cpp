@@ -18,16 +18,7 @@ using runtime::slot_claimer;
 using runtime::slot_request;
 
 slot_request checked(const runtime::engine& where, slot_request wanted) {
-    if (wanted.count < 1 || wanted.count > slots_max)
-        throw option_error{"invalid number of slots '" + std::to_string(wanted.count) +
-                           "'; expected 1 to " + std::to_string(slots_max)};
-    if (wanted.options.occurrence)
-        throw option_error{"a slot takes no occurrence: each slot would run it once"};
-    if (wanted.options.reentrancy != reentrancy::none)
-        throw option_error{"a slot takes no reentrancy: one slot would have two holders"};
-    runtime::check_key(wanted.name);
-    const auto longest = wanted.key_of(wanted.count - 1);
-    runtime::check_claim(where, longest, wanted.options, {.wait = wanted.wait});
+    runtime::check_slots(where, wanted.name, wanted.count, wanted.options, {.wait = wanted.wait});
     return wanted;
 }
 

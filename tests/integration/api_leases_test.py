@@ -175,6 +175,28 @@ class Leases:
         self.assertEqual(two.release("job-2", held["fence_token"], "?done=2026-01-02T02:00:00Z")[0], 204)
         self.assertEqual(one.acquire("job-2", **again)[0], 410)
 
+    def test_a_semaphore_counts_over_agents_and_commands(self):
+        one, two = self.client(0), self.client(1)
+        command = self.hold("gpu", "--slots", "3", "--ttl", "60s")
+        held = [self.granted(client.acquire("gpu", slots=3)) for client in (one, two)]
+        keys = {told["key"] for told in held}
+        self.assertEqual(keys, {f"gpu/{told['slot']}" for told in held})
+        self.assertEqual(len(keys), 2)
+        status, told, _ = two.acquire("gpu", slots=3)
+        self.assertEqual((status, told["detail"]), (409, "all 3 slots of 'gpu' are held"))
+        got, busy_before = [], self.busy(1)
+        waiter = threading.Thread(target=lambda: got.append(two.acquire("gpu", slots=3, wait_ms=60000)))
+        waiter.start()
+        until(lambda: self.busy(1) >= busy_before + 3)
+        command.terminate()
+        waiter.join()
+        won = self.granted(got[0])
+        self.assertNotIn(won["key"], keys)
+        self.assertLess(won["waited_ms"], 30000)  # far below the lease of the command, which ended
+        for lease in (*held, won):
+            self.assertEqual(one.release(lease["key"], lease["fence_token"])[0], 204)
+        self.assertEqual(self.pawl("exec", "gpu", "--slots", "3", "--ttl", "60s", "--", "true").status, 0)
+
     def test_a_lease_lives_by_its_renewals(self):
         one, two = self.client(0), self.client(1)
         held = self.granted(one.acquire("k", ttl_ms=9000))

@@ -132,10 +132,15 @@ std::optional<std::string> claim_id_fault(std::string_view id) {
            std::to_string(claim_id_bytes_max) + " letters, digits, '_' or '-'";
 }
 
-std::optional<std::string> options_fault(const runtime::engine& engine, std::string_view key,
-                                         const lease_options& how) {
+// `slots`: nothing where the key itself is wanted.
+std::optional<std::string> options_fault(const runtime::engine& engine, const std::string& key,
+                                         const lease_options& how,
+                                         std::optional<std::int64_t> slots = std::nullopt) {
     try {
-        runtime::check_claim(engine, key, how, wait_policy{});
+        if (slots)
+            runtime::check_slots(engine, key, *slots, how, wait_policy{});
+        else
+            runtime::check_claim(engine, key, how, wait_policy{});
     } catch (const option_error& bad) {
         return bad.what();
     }
@@ -158,10 +163,12 @@ struct asked_claim {
 std::variant<asked_claim, http::response> claim_of(const service_state& state, const call& asked) {
     body_reader body{
         *asked.request,
-        {"key", "owner", "ttl_ms", "occurrence", "wait_ms", "at_least_once", "claim_id"}};
+        {"key", "slots", "owner", "ttl_ms", "occurrence", "wait_ms", "at_least_once", "claim_id"}};
     auto wanted = std::make_shared<client_claim>();
     wanted->user = asked.who.name;
     wanted->key = body.required_text("key");
+    const auto slots = body.integer("slots", 1, slots_max);
+    wanted->slots = static_cast<std::uint32_t>(slots.value_or(0));
     wanted->how = kept_by_client(millis{body.required_integer("ttl_ms", 1, ttl_max.count())});
     const auto named = body.text("owner");
     wanted->owner = owner_text(asked.who, named.value_or(asked.request->peer));
@@ -178,11 +185,15 @@ std::variant<asked_claim, http::response> claim_of(const service_state& state, c
     if (at_least_once && !wanted->how.occurrence)
         return problem(400,
                        "at_least_once says when an occurrence counts as done: give occurrence");
+    if (chosen && slots)
+        return problem(400,
+                       "a claim of a slot takes no claim_id: a repetition could hold a second "
+                       "slot");
     if (chosen) {
         if (auto bad = claim_id_fault(*chosen)) return problem(400, *bad);
         wanted->id = id_at_store(asked.who, wanted->key, *chosen, wanted->how.occurrence);
     }
-    if (auto bad = options_fault(state.engine(), wanted->key, wanted->how))
+    if (auto bad = options_fault(state.engine(), wanted->key, wanted->how, slots))
         return problem(400, *bad);
     return asked_claim{std::move(wanted), chosen.value_or("")};
 }
@@ -214,13 +225,15 @@ std::string whole_seconds(millis left) {
     return std::to_string(std::max<std::int64_t>(1, seconds));
 }
 
-http::response busy_problem(const busy& other, const std::string& key) {
+http::response busy_problem(const busy& other, const client_claim& wanted) {
     json::object more;
     more["owner"] = other.owner;
     more["fence_token"] = number(other.holder);
     more["remaining_ms"] = other.remaining.count();
     more["reason"] = word_of(other.reason);
-    auto made = problem(409, documents::text_of(other, key), std::move(more));
+    const auto text = wanted.slots > 0 ? documents::text_of_slots(other, wanted.key, wanted.slots)
+                                       : documents::text_of(other, wanted.key);
+    auto made = problem(409, text, std::move(more));
     made.set("Retry-After", whole_seconds(other.remaining));
     return made;
 }
@@ -264,6 +277,7 @@ http::response granted(const client_grant& won, const std::string& owner,
     body["owner"] = owner;
     body["waited_ms"] = won.waited.count();
     if (!claim_id.empty()) body["claim_id"] = claim_id;
+    if (won.slot) body["slot"] = *won.slot;
     auto made = json_response(201, body);
     made.set("Location", "/api/v1/leases/" + base::percent_encode(won.what.key) + '/' +
                              std::to_string(number(won.what.token)));
@@ -297,7 +311,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     }
     if (const auto* other = std::get_if<busy>(&outcome)) {
         count(acquire_outcome::busy);
-        co_return busy_problem(*other, wanted->key);
+        co_return busy_problem(*other, *wanted);
     }
     if (auto* done = std::get_if<already_done>(&outcome)) {
         count(acquire_outcome::already_done);

@@ -17,6 +17,7 @@
 #include "cli/options/given_options.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/push_warning.hpp"
+#include "documents/documents.hpp"
 #include "exec/launcher.hpp"
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
@@ -276,8 +277,8 @@ private:
     }
 
     std::string describe_busy(const busy& other) const {
-        if (!what_.slots || other.reason != busy_reason::held) return describe(other, what_.key);
-        return "all " + std::to_string(*what_.slots) + " slots of '" + what_.key + "' are held";
+        return what_.slots ? documents::text_of_slots(other, what_.key, *what_.slots)
+                           : documents::text_of(other, what_.key);
     }
 
     status skip(status why, const std::string& line, log_level how = log_level::info) const {

@@ -431,6 +431,8 @@ export type Session = {
 
 export type LeaseRequest = {
   key: string;
+  /** The key names a semaphore of so many slots: one of the keys NAME/0 to NAME/(slots-1) is granted, whichever is free first. Without occurrence and claim_id. */
+  slots?: number;
   /** For people to read. It is kept as USER@OWNER, since a lease belongs to the user who took it. */
   owner?: string;
   ttl_ms: number;
@@ -453,6 +455,8 @@ export type Lease = {
   ttl_ms: number;
   /** The one that was given. */
   claim_id?: string;
+  /** Of a semaphore: the number of the slot, which the key ends with. */
+  slot?: number;
   /** Of a grant: for so long the request waited at the agent before the store was asked the time that it granted. Its validity counts from that much after the request was sent. */
   waited_ms?: number;
 };
