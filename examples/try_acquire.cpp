@@ -14,7 +14,7 @@ int main() {
 
     auto lease = here.try_acquire("invoices/nightly", {.ttl = 30s});
     if (!lease) {
-        std::cout << "somebody else is at it\n";
+        std::cout << "another process holds it\n";
         return 1;
     }
     std::cout << "held under token " << number(lease->token()) << '\n';

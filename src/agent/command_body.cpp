@@ -79,7 +79,7 @@ std::vector<exec::resource_limit> limits_of(const config::limit_settings& wanted
     if (wanted.cpu_time) {
         const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wanted.cpu_time).count();
         const auto bound = static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
-        // SIGXCPU says what happened; SIGKILL, a second later, ends whoever ignores it.
+        // SIGXCPU says what happened; SIGKILL, a second later, ends a command that ignores it.
         all.push_back({RLIMIT_CPU, bound, bound + 1});
     }
     return all;
@@ -157,7 +157,7 @@ command_body::command_body(std::shared_ptr<const command_context> around,
 
 awaitable<work_result> command_body::run(run_order order) {
     if (stopped_) co_return never_began();
-    // Whoever asked may have gone by an older configuration, or by none.
+    // The caller may have gone by an older configuration, or by none.
     if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
         co_return failed(std::move(*fault));
     run_verbs verbs{order.save_checkpoint, within_rights(around_->check_fence, job_->key())};

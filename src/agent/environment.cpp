@@ -19,7 +19,7 @@ using std::string_view;
 
 using variables = std::map<std::string, std::string, std::less<>>;
 
-// What the service manager, or whoever holds a token, has told the agent and nobody else.
+// What the service manager, or the owner of a token, has told the agent alone.
 constexpr std::array<string_view, 9> private_names{"NOTIFY_SOCKET",
                                                    "CREDENTIALS_DIRECTORY",
                                                    "JOURNAL_STREAM",

@@ -190,7 +190,7 @@ awaitable<bool> file_watch::watch(std::shared_ptr<state> shared) {
             auto looked = me.where.run_blocking(looking{me.path});
             const look found = co_await std::move(looked);
             const instant now = lease_clock::now();
-            // What happened before the new folders were watched, nobody tells.
+            // What happened before the new folders were watched is not reported.
             look_at = me.follow(found.way) ? now : now + me.looked_at_every;
             ++me.looks;
             if (found.seen != newest) {

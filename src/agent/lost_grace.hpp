@@ -1,8 +1,8 @@
 // How long a command may still take to end when the store has said that its lease is no longer its
 // own, though trust in it had not ended.
 //
-// Taken away by force, the key is held by nobody for a while, so that its holder can stop. Where
-// the store knows of no such while, somebody else may hold the key, or get it at any moment.
+// After a force-release no process holds the key for a while, so that its holder can stop. Where
+// the store knows of no such while, another process may hold the key, or get it at any moment.
 #pragma once
 
 #include <pawl/clock.hpp>
@@ -16,7 +16,7 @@
 
 namespace pawl::agent {
 
-// The longest that a key stays held by nobody after it was taken by force (rule 5).
+// The longest that a key stays without a holder after it was taken by force (rule 5).
 constexpr millis forced_release_grace_max{10'000};
 
 using lease_reader = std::function<async<std::optional<record>>(std::string key)>;

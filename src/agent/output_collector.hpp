@@ -1,9 +1,9 @@
-// What a command writes to its stdout and stderr, on its way to whoever records it.
+// What a command writes to its stdout and stderr, on its way to what records it.
 //
 // Both streams are one pipe, so that their lines stay in the order in which they were written;
 // which stream a line came from is not known. The loop reads one chunk a turn: a command that
 // writes without end takes turns with everybody else, is slowed down by the pipe and not by a
-// buffer that grows, and waits for nobody but the sink.
+// buffer that grows, and waits for nothing but the sink.
 #pragma once
 
 #include "exec/descriptor.hpp"
@@ -30,7 +30,7 @@ public:
     exec::descriptor open();
 
     // For when all writers are dead: passes on what they have left in the pipe, and closes it. Does
-    // not wait for its end, which never comes while somebody who is no descendant of the command
+    // not wait for its end, which never comes while a process that is no descendant of the command
     // has got hold of it.
     boost::asio::awaitable<void> finish();
 

@@ -23,7 +23,7 @@ namespace pawl::agent {
 
 // What a run may do by its socket; awaited on the executor.
 struct run_verbs {
-    // False: this run is somebody else's by now. Empty: there is no journal.
+    // False: this run is another holder's by now. Empty: there is no journal.
     std::function<async<bool>(std::string text)> save_checkpoint{};
     std::function<async<fence_result>(std::string resource, fence_token token, fence_rule rule)>
         check_fence{};

@@ -33,7 +33,7 @@ public:
     systemd_notice(const systemd_notice&) = delete;
     systemd_notice& operator=(const systemd_notice&) = delete;
 
-    // Whether somebody waits for notices at all.
+    // Whether a service manager waits for notices at all.
     bool is_heard() const noexcept { return socket_ >= 0; }
 
     // Each returns false when the notice did not get through. `status` is one line for people.
@@ -47,11 +47,11 @@ public:
     bool takes_longer(millis by) const;
 
     // How often alive() has to be said: half of the time after which systemd would kill us. Nothing
-    // when nobody watches.
+    // when no service manager watches.
     std::optional<millis> watchdog_period() const noexcept { return watchdog_period_; }
 
     // Says alive() in time for as long as the loop runs, so that a loop that hangs is noticed. Ends
-    // at once when nobody watches.
+    // at once when no service manager watches.
     static boost::asio::awaitable<void> keep_alive(std::shared_ptr<const systemd_notice> self,
                                                    net::loop& where);
 

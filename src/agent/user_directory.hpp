@@ -15,9 +15,9 @@
 
 namespace pawl::agent {
 
-// Whoever is added to a group counts as such after this long.
+// A user who is added to a group counts as a member after this long.
 constexpr millis users_remembered_for{60'000};
-// Somebody may be about to create the user who is missing.
+// An operator may be about to create the user who is missing.
 constexpr millis absence_remembered_for{1'000};
 constexpr std::size_t users_remembered_max = 1024;
 

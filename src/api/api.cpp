@@ -182,7 +182,7 @@ awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
     co_return made;
 }
 
-// What a flood of these delays is the flood: whoever asks for something else waits for a slice of
+// What a flood of these delays is the flood: a request for something else waits for a slice of
 // those that are in work, and another user's list for a few of them.
 awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, std::size_t route,
                                              shared_call asked) {

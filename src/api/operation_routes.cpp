@@ -15,7 +15,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Which key is read to see whether the store answers. Nobody holds it.
+// Which key is read to see whether the store answers. No process holds it.
 constexpr const char* probed_key = "pawl/readiness";
 constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -86,7 +86,7 @@ awaitable<std::shared_ptr<const std::string>> write_metrics(shared_context aroun
                                                             counter counted) {
     auto collecting = collect(around, std::move(counted));
     auto values = co_await std::move(collecting);
-    // With thousands of jobs it is megabytes, which nobody else should wait for.
+    // With thousands of jobs it is megabytes, which no other request should wait for.
     const auto write = [instruments = around->instruments, values = std::move(values)] {
         return instruments->text(values);
     };
@@ -95,8 +95,8 @@ awaitable<std::shared_ptr<const std::string>> write_metrics(shared_context aroun
     co_return std::make_shared<const std::string>(std::move(text));
 }
 
-// Answers of open routes are shared, and kept for a moment, so that whoever may not log in may not
-// load the store either, nor the scheduler, whose loop is asked. On the loop only.
+// Answers of open routes are shared, and kept for a moment, so that a client that may not log in
+// may not load the store either, nor the scheduler, whose loop is asked. On the loop only.
 class operation {
 public:
     operation(shared_context around, counter counted)

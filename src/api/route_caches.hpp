@@ -24,7 +24,7 @@ namespace pawl::api {
 // Beyond so many jobs everything is forgotten, and read again.
 constexpr std::size_t terms_remembered_max = 20'000;
 
-// What was found when somebody asked about a job of which the newest rows of all jobs tell too
+// What was found when a caller asked about a job of which the newest rows of all jobs tell too
 // little.
 struct asked_job {
     instant at{};

@@ -90,8 +90,8 @@ void service::log(log_level how, std::string_view line) const {
 http::server_parts service::parts_of_server() {
     http::server_parts made;
     made.executor = parts_.around->core->loop().get_executor();
-    // Each of them takes the room of a request for as long as it goes on. Whoever looks on or waits
-    // leaves room for whoever acts, and for whoever asks whether the agent is well.
+    // Each of them takes the room of a request for as long as it goes on. Those that look on or
+    // wait leave room for those that act, and for those that ask whether the agent is well.
     made.bounds.requests_max += viewers_max + followers_max + claim_waiters_max;
     made.answer = [api = api_](std::shared_ptr<const http::request> asked) {
         return api::answer(api, std::move(asked));
@@ -116,7 +116,7 @@ void service::listening(std::uint16_t port) {
     const auto where = url(port);
     log(log_level::info, "listening on " + where);
     auth_->set_origin(where);
-    // Users may have come, or gone, while the port was somebody else's.
+    // Users may have come, or gone, while the port was another process's.
     auth_->show_login_link();
 }
 

@@ -20,7 +20,7 @@
 
 namespace pawl::api {
 
-// A port that somebody else has, such as the agent that this one replaces, is asked for again.
+// A port that another process has, such as the agent that this one replaces, is asked for again.
 constexpr millis listen_retry{1'000};
 constexpr millis stop_timeout{2'000};
 constexpr millis audit_head_interval = std::chrono::minutes{10};

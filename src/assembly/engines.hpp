@@ -50,7 +50,7 @@ runtime::journal_maker plan_journal(std::string_view store, std::string_view jou
                                     const connection_factories& own = {});
 
 // Both on one loop. Throws option_error also for a function of `options.connections` that neither
-// of them calls. `around`, where it is given, stands between the store and whoever uses it.
+// of them calls. `around`, where it is given, stands between the store and its callers.
 std::unique_ptr<runtime::core> open_core(
     std::string_view store, std::string_view journal, open_options options,
     const std::function<runtime::store_maker(runtime::store_maker)>& around = {});

@@ -1,4 +1,4 @@
-// The query of a store URL, taken apart name by name, so that what nobody took is a mistake.
+// The query of a store URL, taken apart name by name, so that what is left over is a mistake.
 #pragma once
 
 #include "base/url.hpp"

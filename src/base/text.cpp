@@ -51,7 +51,7 @@ void drop_what_is_same(std::string_view& left, std::string_view& right) {
 }
 
 // Levenshtein's distance, row by row, or `most` + 1 where it is more. Of each row only what lies so
-// close to the diagonal that it can count: whoever sends a long word chooses how long this takes.
+// close to the diagonal that it can count: the author of a long word chooses how long this takes.
 std::size_t distance(std::string_view from, std::string_view to, std::size_t most) {
     drop_what_is_same(from, to);
     if (from.size() > to.size()) std::swap(from, to);

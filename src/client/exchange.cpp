@@ -25,7 +25,7 @@ constexpr std::size_t piece_bytes = std::size_t{64} * 1024;
 // Resolving a name cannot be called off, and connecting opens the socket anew.
 constexpr millis close_again{50};
 
-// Closes a stream on which too much time has passed, until whoever uses it has noticed.
+// Closes a stream on which too much time has passed, until its user has noticed.
 class watch : public std::enable_shared_from_this<watch> {
 public:
     watch(std::shared_ptr<net::byte_stream> what, const net::byte_stream::executor_type& executor)

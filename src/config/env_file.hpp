@@ -28,7 +28,7 @@ env_file_content parse_env_file(std::string_view text);
 // Reads each file once, however many jobs name it.
 class env_files {
 public:
-    // `configuration` is the file that names them: relative paths begin in its folder. Whoever owns
+    // `configuration` is the file that names them: relative paths begin in its folder. The owner of
     // either says what is run.
     explicit env_files(const std::string& configuration);
 

@@ -16,7 +16,7 @@
 namespace pawl::config {
 namespace {
 
-// O_NONBLOCK: opening a pipe must not wait for somebody who writes.
+// O_NONBLOCK: opening a pipe must not wait for a process that writes.
 constexpr int to_read = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 // As many as the kernel follows.
 constexpr int links_max = 40;

@@ -20,8 +20,8 @@ struct file_text {
 file_text read_regular_file(const std::string& path, std::size_t bytes_max);
 
 // The same of a file that is, as each symbolic link that leads to it, of one of these users. Root
-// reads every file: somebody else's link could lead it to what is not theirs to know. A relative
-// path begins in `base`, whoever's links lead there.
+// reads every file: another user's link could lead it to what is not theirs to know. A relative
+// path begins in `base`, whichever user's links lead there.
 file_text read_file_of(const std::vector<uid_t>& owners, const std::string& base,
                        const std::string& path, std::size_t bytes_max);
 

@@ -83,7 +83,7 @@ struct limit_settings {
 // An expression beside what it means, equal to another when it is written the same.
 struct schedule_setting {
     std::string text;
-    std::optional<time::cron> when{};  // nothing: the job runs only when somebody asks for it
+    std::optional<time::cron> when{};  // nothing: the job runs only when triggered manually
 
     bool operator==(const schedule_setting& other) const { return text == other.text; }
 };

@@ -21,7 +21,7 @@ constexpr std::size_t host_bytes_max = 253;
 constexpr std::size_t account_bytes_max = 256;
 constexpr std::size_t token_hash_bytes_max = 1024;
 constexpr std::string_view hash_prefix = "$argon2id$";
-// 8 and 12 bytes in base64: what argon2 takes at least, and what nobody hits by chance.
+// 8 and 12 bytes in base64: what argon2 takes at least, and what is not hit by chance.
 constexpr std::size_t salt_letters_min = 11;
 constexpr std::size_t hash_letters_min = 16;
 

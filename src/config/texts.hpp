@@ -32,12 +32,12 @@ base::parsed<base::endpoint> parse_listen(std::string_view text);
 // Only this machine can connect to it.
 bool is_loopback(const base::endpoint& where);
 
-// What a hash may cost, since it is computed for whoever asks: 1 GiB, and some seconds.
+// What a hash may cost, since it is computed for any caller: 1 GiB, and some seconds.
 constexpr std::uint32_t token_hash_memory_kib_max = 1'048'576;
 constexpr std::uint32_t token_hash_passes_max = 64;
 constexpr std::uint32_t token_hash_lanes_max = 16;
 
-// Whether it has all five parts, and costs within their bounds, so that somebody could log in with
+// Whether it has all five parts, and costs within their bounds, so that a user could log in with
 // it.
 bool is_whole_token_hash(std::string_view text);
 

@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node
 // held, cooldown or free.
 std::string_view state_of(const record& lock);
 
-// Who asked for a run, and who for its end and why; empty where nobody did.
+// Who asked for a run, and who for its end and why; empty where no user did.
 struct run_callers {
     std::string asked_by;
     std::string cancelled_by;

@@ -34,7 +34,7 @@ struct job_terms {
     bool takes_in_order = false;   // its occurrences: a busy key is waited for
     std::string key_prefix;        // of its leases
     bool enabled = true;
-    // Nothing: it runs when somebody asks for it, is not enabled, or has a schedule that this
+    // Nothing: it runs when triggered manually, is not enabled, or has a schedule that this
     // version does not read.
     std::optional<schedule::occurrence_rule> rule{};
     base::argument_rule arguments{};  // that people may add
@@ -49,7 +49,7 @@ struct job_terms {
 std::string unknown_job(std::string_view name, const std::vector<std::string_view>& names,
                         std::string_view otherwise);
 
-// What the audit says of a run that somebody asked for: "resume", and the arguments.
+// What the audit says of a manual run: "resume", and the arguments.
 std::string words_of_request(inheritance past, const std::vector<std::string>& arguments);
 
 // What would run of a job, and what it would be given.

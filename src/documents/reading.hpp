@@ -48,7 +48,7 @@ private:
     std::optional<failure> fault_;
 };
 
-// The token of a lock that nobody holds is its newest; `newest_token`, where it is given, is that
+// The token of a lock without a holder is its newest; `newest_token`, where it is given, is that
 // of any.
 result<record> lock_of(const boost::json::value& from);
 result<run_record> run_of(const boost::json::value& from);

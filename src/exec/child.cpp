@@ -44,7 +44,7 @@ struct child::state : std::enable_shared_from_this<state> {
     bool over = false;
     bool expired = false;      // kill_at came before the guard had answered
     bool handed_over = false;  // the guard may have the command, though it was never heard of
-    // Whether it is a job of somebody's terminal, and whether it has the terminal at the moment.
+    // Whether it is a job of a terminal, and whether it has the terminal at the moment.
     placement place = placement::background;
     placement now_at = placement::background;
 
@@ -135,7 +135,7 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     return {};
 }
 
-// Nothing when the guard is gone, or when nobody waits any longer.
+// Nothing when the guard is gone, or when no caller waits any longer.
 awaitable<std::optional<report>> child::state::next_report() {
     for (;;) {
         if (!socket.is_open()) co_return std::nullopt;
@@ -243,7 +243,7 @@ awaitable<void> child::state::watch(std::shared_ptr<state> self) {
         self->kill_at = instant::max();
         self->strike();
         // A guard that has not even said that the command runs is not waited for any longer; it
-        // does not start what nobody waits for.
+        // does not start what no caller waits for.
         if (self->pid != 0) continue;
         self->expired = true;
         boost::system::error_code ignored;

@@ -21,7 +21,7 @@ public:
     // The launcher must outlive this. Throws boost::system::system_error when the system is out of
     // descriptors.
     child(boost::asio::any_io_executor executor, const launcher& from);
-    // A command that still runs is ended as if this process had died; nobody waits for that.
+    // A command that still runs is ended as if this process had died; no caller waits for that.
     ~child();
     child(child&&) = default;
     child& operator=(child&&) = delete;

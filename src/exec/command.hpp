@@ -16,7 +16,7 @@
 
 namespace pawl::exec {
 
-// Whom a command runs as. Only root can become somebody else.
+// Whom a command runs as. Only root can become another user.
 struct identity {
     uid_t user = 0;
     gid_t group = 0;
@@ -67,7 +67,7 @@ enum class ending {
     by_itself,
     asked,      // child::stop
     deadline,   // stop_at came
-    guard_lost  // somebody killed its guard
+    guard_lost  // its guard was killed
 };
 
 // The whole tree is dead: the command, and every process that it started and left behind.

@@ -1,7 +1,7 @@
 // The children of this process, adopted ones included.
 //
-// A guard is a subreaper: whoever loses its parent below it becomes its child. To signal children,
-// and nobody further down, is therefore enough to reach everybody in the end, and it is safe: the
+// A guard is a subreaper: a process that loses its parent below it becomes its child. To signal
+// children, and none further down, is therefore enough to reach all in the end, and it is safe: the
 // number of a child cannot pass to a stranger before its parent, the guard, has waited for it.
 #pragma once
 

@@ -5,9 +5,9 @@
 
 namespace pawl::exec {
 
-// Ours to write, everybody's to pass through, nobody's to list; in the first of RUNTIME_DIRECTORY,
-// XDG_RUNTIME_DIR or /run, TMPDIR and /tmp that has room for it, and, for root, lets others pass.
-// Empty: none does.
+// Ours to write, everybody's to pass through, no other user's to list; in the first of
+// RUNTIME_DIRECTORY, XDG_RUNTIME_DIR or /run, TMPDIR and /tmp that has room for it, and, for root,
+// lets others pass. Empty: none does.
 std::string make_folder();
 
 // With the sockets in it.

@@ -132,7 +132,7 @@ private:
     // ---- the command's life
 
     void start(std::array<descriptor, descriptors_max>& beside) {
-        // A launcher or guard that was frozen until now must not start what nobody waits for.
+        // A launcher or guard that was frozen until now must not start what no process waits for.
         pollfd peer{socket_.get(), 0, 0};
         if (poll(&peer, 1, 0) != 0) _exit(0);
         if (lease_clock::now() >= std::min(stop_at_, kill_at_)) give_up(stage::guard, ETIMEDOUT);
@@ -150,7 +150,7 @@ private:
             const std::array<int, 3> streams{beside[1].get(), beside[2].get(), beside[3].get()};
             set_up_child(*wanted, streams, tell.get(), guard, inherited_);
         }
-        // The child does the same; whoever comes first, from now on the group can be signalled.
+        // The child does the same; whichever comes first, from now on the group can be signalled.
         setpgid(command_, command_);
         phase_ = phase::running;
     }
@@ -188,7 +188,7 @@ private:
             if (left == remains::none && command_ended_) all_dead();
             if (left == remains::none) break;
         }
-        // Somebody died, so somebody may have become our child.
+        // A process died, so its children may have become ours.
         if (phase_ == phase::running && command_ended_) {
             stop(ending::by_itself, lease_clock::now() + grace_);
         }

@@ -42,7 +42,7 @@ public:
     // answer.
     bool fork_guard(const descriptor& socket) const;
 
-    // False once the launcher has died; then nobody else cleans up behind a dead guard.
+    // False once the launcher has died; then no other process cleans up behind a dead guard.
     bool is_alive() const;
 
     // A guard that lives is no orphan. For exec::child.

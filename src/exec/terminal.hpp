@@ -12,12 +12,12 @@ namespace pawl::exec {
 // In a pipeline it stays with us, for the others in it need it too.
 bool holds_terminal();
 
-// False when somebody else has it, such as the shell after a `bg`.
+// False when another process has it, such as the shell after a `bg`.
 bool give_terminal(pid_t group);
 
 void take_terminal_back();
 
-// Stops this process, as ^Z would, until somebody continues it.
+// Stops this process, as ^Z would, until it is continued.
 void stop_with_the_command();
 
 }  // namespace pawl::exec

@@ -15,7 +15,7 @@
 namespace pawl::health {
 namespace {
 
-// A key that nobody has: asking for it costs a request and changes nothing.
+// A key that no process has: asking for it costs a request and changes nothing.
 constexpr const char* probe_key = "pawl-doctor";
 // How far apart the looks at all records are, by which turnover is counted.
 constexpr millis look_interval{250};

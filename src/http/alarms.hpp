@@ -43,7 +43,7 @@ public:
 
     explicit alarms(const boost::asio::any_io_executor& executor) : timer_{executor} {}
 
-    // Rings until stop(). Whoever runs it keeps this alive.
+    // Rings until stop(). Its caller keeps this alive.
     boost::asio::awaitable<void> run();
     void stop();
 

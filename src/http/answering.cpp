@@ -134,7 +134,7 @@ boost::asio::awaitable<bool> connection::answer(response& answered, const exchan
     head_facts facts;
     facts.connection = persistence_of(about);
     facts.length = answered.shared_body ? answered.shared_body->size() : answered.body.size();
-    // Nobody knows how long the body of a stream would have been.
+    // It is unknown how long the body of a stream would have been.
     if (!has_no_body(answered.status) && !answered.stream) facts.body = framing::length;
     const auto head = head_or_excuse(answered, facts);
     std::string_view body = answered.shared_body ? *answered.shared_body : answered.body;

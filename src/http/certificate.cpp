@@ -34,7 +34,7 @@ failure unusable(std::string_view what, const std::string& file, const std::stri
 constexpr auto suites_of_tls_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr auto groups = "X25519:P-256:X448:P-521:P-384";
 
-// ALPN: whoever asks for protocols, and not for ours, is told so by an alert.
+// ALPN: a client that asks for protocols, and not for ours, is told so by an alert.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
                     const unsigned char* offered, unsigned offered_bytes, void*) {
     for (unsigned at = 0; at < offered_bytes; at += offered[at] + 1U) {

@@ -18,7 +18,7 @@ bool is_clean(std::string_view line) {
 
 }  // namespace
 
-// A size, with or without extensions, which nobody reads.
+// A size, with or without extensions, which are not read.
 void chunk_reader::take_size(std::string_view line, std::size_t had) {
     const auto [size, digits, out_of_range] = base::read_number<std::uint64_t>(line, 16);
     if (out_of_range) {

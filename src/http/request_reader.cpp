@@ -48,7 +48,7 @@ bool names_other_version(std::string_view line) {
            is_number(version.substr(2));
 }
 
-// What Beast's parser says, in the words of whoever has to mend the request.
+// What Beast's parser says, in words for the author of the request.
 request_fault explain(const error_code& found, std::string_view head) {
     using beast::error;
     if (found == error::bad_version) {

@@ -42,7 +42,7 @@ std::string place_text(const std::string& host, std::uint16_t port) {
 }
 
 failure cannot_listen(const std::string& place, int code) {
-    // Whoever has it may end soon, as the agent that another one replaces.
+    // Its present owner may end soon, as the agent that another one replaces.
     const auto kind = code == EADDRINUSE ? errc::unreachable : errc::denied;
     return {kind, place + ": " + std::generic_category().message(code)};
 }
@@ -73,7 +73,7 @@ bool concerns_one_connection(int code) {
 bool is_want_of_descriptors(int code) { return code == EMFILE || code == ENFILE; }
 
 // The kernel looks for a descriptor first, and only then whether there is anybody to have it.
-bool somebody_waits(int listening) {
+bool a_client_waits(int listening) {
     pollfd asked{listening, POLLIN, 0};
     return ::poll(&asked, 1, 0) > 0;
 }
@@ -233,7 +233,7 @@ bool server::state::accept_some(listener& from) {
             if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
             if (concerns_one_connection(errno)) continue;
             const int code = errno;
-            if (is_want_of_descriptors(code) && !somebody_waits(from.acceptor.native_handle()))
+            if (is_want_of_descriptors(code) && !a_client_waits(from.acceptor.native_handle()))
                 return false;
             // The longest idle makes way, and its descriptor is free at once.
             if (is_want_of_descriptors(code) && all_->make_way()) continue;

@@ -61,8 +61,8 @@ struct server_parts {
     // Answers what the handler does not (400, 408, 413, 431, 500, 503, 505), in the form of the
     // application; `detail` is one line.
     std::function<response(unsigned status, std::string_view detail)> reject;
-    // Told in one line what somebody should see to: a handler that threw, a new certificate that is
-    // wrong, a want of descriptors.
+    // Told in one line what an operator should see to: a handler that threw, a new certificate that
+    // is wrong, a want of descriptors.
     std::function<void(std::string_view line)> warn{};
 };
 
@@ -75,13 +75,13 @@ public:
     server& operator=(const server&) = delete;
 
     // Each may be called several times: a server may listen in several places. `denied` where the
-    // certificate, the address or the port cannot be had, `unreachable` where somebody else has the
-    // port just now; `detail` says which, and why.
+    // certificate, the address or the port cannot be had, `unreachable` where another process has
+    // the port now; `detail` says which, and why.
     // The certificate is read again when its file has changed, and kept when the new one is wrong.
     result<void> use_tls(tls_identity files);
     // Port 0 is any that is free; returns the port.
     result<std::uint16_t> listen(const std::string& host, std::uint16_t port);
-    // A listening socket that somebody else has opened, such as systemd.
+    // A listening socket that another process has opened, such as systemd.
     result<void> listen_on(int descriptor);
 
     server_counts counts() const noexcept;

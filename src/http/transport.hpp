@@ -35,7 +35,7 @@ public:
     step send(const iovec* pieces, std::size_t count);
     // Says that nothing more will be sent.
     void end_sending();
-    // Receives what nobody wants to read any more, as it comes.
+    // Receives what no caller wants to read any more, as it comes.
     step discard(char* into, std::size_t bytes);
 
     // The first byte that waits, unread: -1 when none does, -2 when none will come any more.

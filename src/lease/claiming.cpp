@@ -15,12 +15,12 @@ constexpr nanos store_backoff_max = milliseconds{5000};
 // After the holder's time is up, waiters of many processes do not all ask in the same instant.
 constexpr nanos expiry_jitter_max = milliseconds{100};
 constexpr nanos wake_spacing_first = std::chrono::microseconds{50};
-// Of hints that turned out to be none, and of those that were true: whoever has waited for long
-// must not be slower than who has just come.
+// Of hints that turned out to be none, and of those that were true: a claim that has waited for
+// long must not be slower than who has just come.
 constexpr nanos wake_spacing_max = milliseconds{50};
 constexpr nanos wake_spacing_of_true = milliseconds{5};
 
-// Whoever says how long to wait waits no longer for a store that is away.
+// A caller that says how long to wait waits no longer for a store that is away.
 nanos settling(const claim_plan& plan) {
     if (plan.wait.count() == 0) return plan.settle;
     return plan.when_down == store_down::retry ? plan.wait : std::min(plan.wait, plan.settle);
@@ -100,7 +100,7 @@ void claiming::on_grant(grant what, instant now) {
 }
 
 void claiming::on_busy(busy why, instant now, double uniform) {
-    // Jittered, or whoever was late once would be late at each hand-over.
+    // Jittered, or a claim that was late once would be late at each hand-over.
     const bool was_true = number(seen_) != 0 && why.holder != seen_;
     wake_spacing_ = was_true ? full_jitter(wake_spacing_of_true, uniform) : wake_spacing_max;
     seen_ = why.holder;
@@ -109,7 +109,7 @@ void claiming::on_busy(busy why, instant now, double uniform) {
         if (plan_.poll.count() > 0) rest = std::min(rest, plan_.poll);
         rest += full_jitter(std::min(rest / 10 + milliseconds{1}, expiry_jitter_max), uniform);
         until_ = std::min(now + rest, give_up_);
-        // What is early or quarantined changes by time alone: nobody will send a push.
+        // What is early or quarantined changes by time alone: no push will come.
         const bool held = why.reason == busy_reason::held || why.reason == busy_reason::cooldown;
         state_ = held ? state::listening : state::pausing;
         return;
@@ -199,8 +199,8 @@ void claiming::cancel() {
     finish(cancelled{});
 }
 
-// A request whose answer was lost may still be on its way: whoever gives up withdraws it, also when
-// a later request under the same id was rejected.
+// A request whose answer was lost may still be on its way: a caller that gives up withdraws it,
+// also when a later request under the same id was rejected.
 void claiming::finish(claim_outcome outcome) {
     outcome_ = std::move(outcome);
     const bool withdraws =

@@ -32,7 +32,7 @@ constexpr nanos backoff_longest = milliseconds{5000};
 
 }  // namespace
 
-bool needs_somebody(errc code) noexcept {
+bool needs_an_operator(errc code) noexcept {
     return code == errc::denied || code == errc::protocol || code == errc::unsupported;
 }
 
@@ -75,7 +75,7 @@ void election::rejected(instant now, double uniform) {
 }
 
 void election::failed(const failure& why, instant now, double uniform) {
-    if (!answered_ && needs_somebody(why.code)) {
+    if (!answered_ && needs_an_operator(why.code)) {
         fault_ = why;
         state_ = state::over;
         return;
@@ -87,7 +87,7 @@ void election::failed(const failure& why, instant now, double uniform) {
 void election::ended(term_end how, instant now, double uniform) {
     base::ensure(state_ == state::serving);
     state_ = state::campaigning;
-    // Whoever has just led would win again every time: it is awake, and the others are not yet.
+    // A former leader would win again every time: it is awake, and the others are not yet.
     if (how == term_end::given_up)
         until_ = now + base::scaled(plan_.rest, 1.0 + plan_.jitter * (2.0 * uniform - 1.0));
 }

@@ -16,7 +16,7 @@
 namespace pawl::leasing {
 
 // Whether only people can change what this failure says, so that asking again is pointless.
-bool needs_somebody(errc code) noexcept;
+bool needs_an_operator(errc code) noexcept;
 
 // How long to stay away from a store that does not answer: doubles with each failure in a row, up
 // to `longest`, and at random between half of that and all of it.
@@ -58,8 +58,8 @@ public:
     void elected(instant now);
     // Still busy after a long wait.
     void rejected(instant now, double uniform);
-    // A store that has never answered and needs somebody is a fault of the setting; one that has is
-    // asked again for ever.
+    // A store that has never answered and needs an operator is a fault of the setting; one that has
+    // is asked again for ever.
     void failed(const failure& why, instant now, double uniform);
     void ended(term_end how, instant now, double uniform);
     void call_off();

@@ -232,7 +232,7 @@ void sharing::look_failed(const failure& why, instant now, double uniform) {
 
 void sharing::note(const failure& why) {
     ++failures_;
-    if (!answered_ && needs_somebody(why.code)) {
+    if (!answered_ && needs_an_operator(why.code)) {
         fault_ = why;
         call_off();
     }
@@ -285,7 +285,7 @@ void sharing::granted(std::uint32_t which) {
     base::ensure(one.status == part_status::claiming || one.status == part_status::calling_off);
     one.status = part_status::held;
     failures_ = 0;
-    // It came as it was called off: nobody waits for it to be given up little by little.
+    // It came as it was called off: no member waits for it to be given up little by little.
     one.to_go = !one.mine;
 }
 

@@ -3,8 +3,8 @@
 //
 // A machine without I/O: it is handed instants and what became of what it asked for, and says what
 // to do next. It makes no partition safe: only the lease of a partition says who holds it. What it
-// sees to is that every partition is wanted by somebody who is there, that all members want
-// different ones, and that nobody is stirred up more than needed.
+// sees to is that every partition is wanted by a member that is there, that all members want
+// different ones, and that no member is disturbed more than needed.
 #pragma once
 
 #include "lease/election.hpp"
@@ -105,7 +105,7 @@ private:
         part_status status = part_status::away;
         bool mine = false;
         bool to_go = false;    // held, and to be given up now
-        int looks_astray = 0;  // how many looks in a row said that it is somebody else's
+        int looks_astray = 0;  // how many looks in a row said that it is another member's
         instant not_before{};  // to be claimed
     };
 

@@ -1,12 +1,12 @@
 // Lets other processes have a key that this process has just had (docs/library.md, "Waiting").
 //
-// Whoever releases a key hears first that it is free: of a process that claims it again at once,
-// because it has more to do or others of its threads wait, the processes that wait for the store's
-// push would hardly ever get it. So where others are known to want the key, the process holds its
-// next claim back for as long as theirs take; and where none are known, it does so now and then, to
-// see whether there are any. Nor do all hear of a push at the same time, and the order may always
-// be the same: a process that has had the key more recently than others waits longer than they
-// do.
+// A process that releases a key hears first that it is free: of a process that claims it again at
+// once, because it has more to do or others of its threads wait, the processes that wait for the
+// store's push would hardly ever get it. So where others are known to want the key, the process
+// holds its next claim back for as long as theirs take; and where none are known, it does so now
+// and then, to see whether there are any. Nor do all hear of a push at the same time, and the order
+// may always be the same: a process that has had the key more recently than others waits longer
+// than they do.
 //
 // Where the store pushes nothing, waiters look at the key now and then, and what others take is as
 // long as their next look. So a process has the key for a while before it holds back, but then for
@@ -44,12 +44,12 @@ public:
     void released(instant now) { free_since_ = now; }
 
 private:
-    // Held back in vain that often, one after the other: nobody else wants it any more.
+    // Held back in vain that often, one after the other: no other process wants it any more.
     static constexpr int in_vain_max = 4;
     // How long others may take, beyond the round trips of a push and a claim.
     static constexpr nanos step_first = std::chrono::milliseconds{3};
     static constexpr nanos step_max = std::chrono::milliseconds{50};
-    // How often to see whether anybody wants it: seldom at last, as nobody did.
+    // How often to see whether anybody wants it: seldom at last, as none did.
     static constexpr nanos probe_first = std::chrono::milliseconds{100};
     static constexpr nanos probe_max = std::chrono::milliseconds{500};
     // Looked for among those who look now and then, that takes longer, and comes more seldom.
@@ -65,7 +65,7 @@ private:
     // Of those that others come before: one that waits for too long hears of no turn but its own.
     static constexpr std::size_t spacings_max = 2;
     // No other knows of a process that always hears last. So one whose turn it is lets it pass now
-    // and then: seldom at last, as nobody new took it.
+    // and then: seldom at last, as no new process took it.
     static constexpr int turns_until_passed_first = 2;
     static constexpr int turns_until_passed_max = 16;
 

@@ -116,7 +116,7 @@ private:
 
 namespace {
 
-// Does not keep alive what it samples: the instruments go when nobody has them any more.
+// Does not keep alive what it samples: the instruments go when they have no owner any more.
 template <class State>
 boost::asio::awaitable<void> sample_for_ever(std::weak_ptr<State> what) {
     for (;;) {

@@ -37,7 +37,7 @@ struct build_facts {
     std::string version, revision, compiler;
 };
 
-// What is only known when somebody looks.
+// What is only known when it is sampled.
 struct live_values {
     std::vector<std::pair<std::string, std::int64_t>>
         next_occurrences;                                               // by job, Unix milliseconds

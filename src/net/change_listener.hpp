@@ -1,7 +1,7 @@
-// The connection on which a server tells that something changed; opened when somebody first waits.
+// The connection on which a server tells that something changed; opened at the first wait.
 //
 // What is told can be lost: with the connection, or before the server counts us among those whom it
-// tells. So whoever waits looks at what it waits for once that wait is confirmed, and a lost
+// tells. So a waiter looks at what it waits for once that wait is confirmed, and a lost
 // connection ends every wait. How to connect, and what the server says, the engine knows.
 #pragma once
 
@@ -34,7 +34,7 @@ class change_listener : public attached, public std::enable_shared_from_this<cha
 public:
     // For ever.
     void close();
-    // Thread-safe. Nobody waits any more.
+    // Thread-safe. No caller waits any more.
     void close_from_anywhere();
 
 protected:
@@ -47,12 +47,12 @@ protected:
 
     explicit change_listener(loop& where)
         : executor_{where.get_executor()}, retries_{where.clocks().seed()} {}
-    // By whoever makes one, once it is shared.
+    // By the code that makes one, once it is shared.
     void attach_to(loop& where) {
         attachment_ = net::attach(where.get_executor(), weak_from_this());
     }
 
-    // Connects; whoever waits already is confirmed soon after, or later.
+    // Connects; those who wait already are confirmed soon after, or later.
     virtual async<void> open() = 0;
     // Until the connection is lost, or is of no use.
     virtual boost::asio::awaitable<void> listen() = 0;
@@ -61,7 +61,7 @@ protected:
     // Trying again may help.
     virtual bool may_pass(const failure& why) const = 0;
     virtual bool has_work() const { return !is_closed() && !places_.empty(); }
-    // Somebody waits for a name for which nobody waited; nobody waits for it any more.
+    // The first waiter for a name has come; the last one has gone.
     virtual void name_came(const std::string& name, place& where) = 0;
     virtual void name_left(const std::string&, const place&) {}
     // How long a wait may take to be confirmed, and what has failed then.

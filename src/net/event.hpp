@@ -30,9 +30,9 @@ public:
         end_waits(true);
     }
     bool is_set() const noexcept { return set_; }
-    // Whoever was woken before stays woken.
+    // Those who were woken before stay woken.
     void reset() noexcept { set_ = false; }
-    // Wakes all who wait now, and nobody who comes later.
+    // Wakes all who wait now, and none who comes later.
     void notify_all() { end_waits(true); }
 
     // True when it was set, or all were notified; false when the time was up, or Asio cancelled the

@@ -10,7 +10,7 @@
 
 namespace pawl::net {
 
-// One step, by its number. Does not throw. Steps may outlive whoever asked for them, so they own
+// One step, by its number. Does not throw. Steps may outlive their caller, so they own
 // what they use.
 using bounded_step = std::function<async<void>(std::size_t)>;
 

@@ -105,7 +105,7 @@ public:
 
     template <class Function>
     void execute(Function&& what) const {
-        // It is destroyed by whoever has it.
+        // It is destroyed by its owner.
         if (!life_ || (life_->ended.load(std::memory_order_acquire) &&
                        life_->ended_by == std::this_thread::get_id()))
             return;

@@ -50,8 +50,8 @@ constexpr const char* host_does_not_run =
     "a call that blocks waits for the io_context that this `locks` works in, which does not run: "
     "run it on another thread, or await the async_ twin of the call";
 
-// A blocked caller who drives is not who a handler's exception is for: it ends the process, whoever
-// drives.
+// A blocked caller who drives is not who a handler's exception is for: it ends the process,
+// whatever thread drives.
 void run_one(boost::asio::io_context& context) noexcept { context.run_one(); }
 std::size_t poll(boost::asio::io_context& context) noexcept { return context.poll(); }
 
@@ -356,7 +356,7 @@ bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
         own_sleeps_deeply_ = false;
         return stopping_;
     }
-    // Whoever is there but does not drive is on an operation, or about to leave.
+    // A caller that is there but does not drive is on an operation, or about to leave.
     return !driven_ && !was_driven && turns_ == turns_before;
 }
 

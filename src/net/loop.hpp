@@ -8,7 +8,7 @@
 // well.
 //
 // Or the loop is a guest in an io_context of the application's, which the application runs: then
-// there is no thread of the loop's own, and nobody else drives it.
+// there is no thread of the loop's own, and no other thread drives it.
 #pragma once
 
 #include "base/identity.hpp"
@@ -49,10 +49,10 @@ struct turned_by {
 class loop {
 public:
     loop();
-    // Of a simulated node: no thread drives it. Whoever simulates calls turn() and, when the time
-    // has come, clocks().fire(). Nobody may block in it.
+    // Of a simulated node: no thread drives it. The simulation calls turn() and, when the time
+    // has come, clocks().fire(). No caller may block in it.
     explicit loop(simulated_node& node);
-    // Driven by threads as any other, while `clock` says what time it is: whoever turns that calls
+    // Driven by threads as any other, while `clock` says what time it is: the owner of that calls
     // clocks().fire() on the loop. Null: the system's clocks.
     explicit loop(const turned_by& who);
     // A guest of `host`, which outlives it or ends it. It is ended by leave().
@@ -71,7 +71,7 @@ public:
         return guest_ ? static_cast<boost::asio::execution_context&>(*guest_) : context_;
     }
 
-    // Whether it is run by whoever runs `other`, who cannot wait for it.
+    // Whether it is run by a thread that runs `other`, which cannot wait for it.
     bool runs_in(const boost::asio::execution_context& other) const noexcept {
         return &other == &context_ || &other == guest_.get();
     }
@@ -99,7 +99,7 @@ public:
         return guest_ && (!life_ || life_->ended.load(std::memory_order_acquire));
     }
 
-    // Above the engines, nobody reads another clock. On the loop only.
+    // Above the engines, no code reads another clock. On the loop only.
     instant now() const { return clocks_.now(); }
     time::wall_instant wall() const { return clocks_.wall(); }
     timers& clocks() noexcept { return clocks_; }
@@ -178,11 +178,11 @@ public:
         co_return std::move(*state->value);
     }
 
-    // Runs a job that blocks on the pool, whoever drives the loop, and waits for nothing. Once the
-    // loop has ended the job is destroyed, and not run. Thread-safe.
+    // Runs a job that blocks on the pool, whatever thread drives the loop, and waits for nothing.
+    // Once the loop has ended the job is destroyed, and not run. Thread-safe.
     void hand_to_pool(blocking_job job) { pool_.submit(std::move(job)); }
 
-    // While one exists, somebody waits for the loop without driving it, so the loop's own thread
+    // While one exists, a thread waits for the loop without driving it, so the loop's own thread
     // takes over at once when a blocked caller leaves. Work that can wait a millisecond needs none.
     class attention {
     public:
@@ -196,7 +196,7 @@ public:
     };
 
 private:
-    // A caller that blocks in wait_for, and drives the loop when nobody else does.
+    // A caller that blocks in wait_for, and drives the loop when no other thread does.
     struct loop_driver {
         bool done = false;  // under mutex_
         bool in_body = false;
@@ -225,7 +225,7 @@ private:
     void step_aside();
     void drive_for_ever();
     bool may_take_over(std::unique_lock<std::mutex>& lock);
-    // Nobody drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
+    // No thread drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
     bool is_deserted() const { return !driven_ && drivers_.size() == away_; }
 
     const fork_check process_;
@@ -240,7 +240,7 @@ private:
     std::unique_ptr<guest_context> guest_;
     std::shared_ptr<guest_life> life_;
     timers& clocks_;
-    // So that whoever runs the context does not run out of work.
+    // So that the thread that runs the context does not run out of work.
     std::optional<boost::asio::executor_work_guard<io_executor_type>> keep_open_;
     std::mutex mutex_;
     std::condition_variable own_turn_;

@@ -1,6 +1,6 @@
 // Stores the completion handler of a suspended coroutine until it is resumed.
 //
-// Whoever keeps one keeps the coroutine that it resumes, so it must be let go of when the context
+// The owner of one keeps the coroutine that it resumes, so it must be let go of when the context
 // of the coroutine ends. Destroyed instead of resumed, it ends the coroutine.
 #pragma once
 

@@ -25,7 +25,7 @@ std::shared_ptr<awaited_operations> awaited_operations::of(
     return boost::asio::use_service<end_of_context>(context).awaited;
 }
 
-// Whoever is in here is alive: its caller's coroutine, which its handler owns, keeps it.
+// What is in here is alive: its caller's coroutine, which its handler owns, keeps it.
 void awaited_operations::close() noexcept {
     std::unordered_set<awaited_operation*> left;
     {

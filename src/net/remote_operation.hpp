@@ -47,7 +47,7 @@ inline failure locks_closed() {
     return {errc::closed, "the locks object was destroyed during the call"};
 }
 
-// An operation that somebody awaits.
+// An operation that a caller awaits.
 class awaited_operation {
 public:
     // Its caller's context goes. First all are told to stop; then their handlers are destroyed, and
@@ -170,7 +170,7 @@ private:
         std::shared_ptr<remote_operation> op;
     };
 
-    // Somebody waits for the loop without driving it. Through an optional, as co_spawn wants values
+    // A caller waits for the loop without driving it. Through an optional, as co_spawn wants values
     // that can be made from nothing.
     static boost::asio::awaitable<std::optional<T>> attended(loop& where,
                                                              boost::asio::awaitable<T> work) {
@@ -192,7 +192,7 @@ private:
     leave how_;
     std::shared_ptr<awaited_operations> home_;
     // State
-    parked waiting_;          // of whoever takes the operation out of `home_`
+    parked waiting_;          // of the coroutine that takes the operation out of `home_`
     bool under_way_ = false;  // the caller's
     std::atomic<bool> done_{false};
 };
@@ -235,7 +235,7 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
     auto value = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                       void(std::exception_ptr, std::optional<T>)>(
         start, boost::asio::use_awaitable);
-    // Called off when the answer was on its way already: nobody would look at it.
+    // Called off when the answer was on its way already: no caller would look at it.
     if (how == leave::at_once &&
         (cancellation.cancelled() & ~outlived) != boost::asio::cancellation_type::none)
         throw boost::system::system_error{boost::asio::error::operation_aborted};

@@ -65,7 +65,7 @@ awaitable<std::shared_ptr<journal>> open_records(runtime::core& home, const job&
 }
 
 // The occurrence counts as done, and nothing may have run for it. The journal knows of others'
-// runs; where it knows of none, it is told why, and nobody is told that it has run.
+// runs; where it knows of none, it is told why, and no caller is told that it has run.
 awaitable<run_outcome> settle_unrun(runtime::core& home, const job& what, std::string_view why) {
     auto opening = open_records(home, what);
     const auto records = co_await std::move(opening);
@@ -142,7 +142,7 @@ public:
         }
         stopped_ = order.stop.stop_requested();
         kept_ = held_.valid();
-        // Whoever is told to stop returns as those do who have done all.
+        // A body that is told to stop returns as one does that has done all.
         was_.succeeded = !thrown_ && !stopped_;
     }
     // There was no thread for it.
@@ -168,7 +168,7 @@ public:
         return kept_ && !stale_ ? run_outcome::ran : run_outcome::lost;
     }
     run_outcome reject(run_outcome why, const beginning& begun) {
-        // Whoever ran it was lost before it could tell the store.
+        // The node that ran it was lost before it could tell the store.
         if (is_over(begun.status)) held_.mark_done();
         return why;
     }
@@ -243,7 +243,7 @@ private:
     std::shared_ptr<journal> records_;
     run_session::self_ptr written_;  // null: there is no journal
     const std::stop_token program_;
-    std::stop_source journal_;  // cancelled, or somebody else's
+    std::stop_source journal_;  // cancelled, or another node's
     runtime::combined_stop stopping_;
     runtime::combined_stop told_;
     // What the body did, and whether it had been told to stop before it ended.
@@ -251,7 +251,7 @@ private:
     std::exception_ptr thrown_;
     bool stopped_ = false;
     bool kept_ = false;   // the lease was trusted until then
-    bool stale_ = false;  // its row is somebody else's, or over
+    bool stale_ = false;  // its row is another node's, or over
 };
 
 // On the loop; the body has a thread of its own.

@@ -50,7 +50,7 @@ public:
     struct listener {
         // The journal failed, or works again (nothing).
         std::function<void(const failure*)> on_renewal_failures{};
-        // Known late: this run is somebody else's, or over. What it writes is rejected.
+        // Known late: this run is another node's, or over. What it writes is rejected.
         std::function<void()> on_stale{};
         // Whether this process holds the key under the token. Then a row that is gone was lost by
         // the journal; else others may have ended the run, and pruned it. Nothing: it does not.
@@ -84,7 +84,7 @@ public:
     // Answers as journal::checkpoint does, behind the beginning. False: the row is not this run's.
     // `rejected`: it is, and a newer run of the job has saved one.
     static async<bool> checkpoint(self_ptr self, std::string text);
-    // A heartbeat was answered as if this run were somebody else's. It is, or the journal has lost
+    // A heartbeat was answered as if this run were another node's. It is, or the journal has lost
     // its row: how its beginning is answered, once more, says which.
     void on_stale_beat();
     // One was answered as this run's.

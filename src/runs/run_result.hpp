@@ -18,7 +18,7 @@ enum class stop_cause { cancelled, timed_out, lost, shutdown };
 // What ended the work, where it was not told to stop.
 enum class work_ending {
     by_itself,
-    deadline,   // that of its lease: its guard ran ahead of whoever watches the lease
+    deadline,   // that of its lease: its guard ran ahead of what watches the lease
     guard_lost  // killed, and the work with it
 };
 
@@ -36,12 +36,12 @@ struct work_result {
 
 // What a failure makes of an at-least-once occurrence.
 enum class failing {
-    settles,  // whoever runs it has tried as often as it was told to
+    settles,  // the node that runs it has tried as often as it was told to
     reopens   // it counts as done when it succeeds: another node takes it up
 };
 
 struct run_context {
-    bool is_at_least_once = false;  // and an occurrence, not a run that somebody asked for
+    bool is_at_least_once = false;  // and an occurrence, not a manual run
     bool has_worked = false;        // an attempt before this one has begun its work
     bool has_lease = true;
     bool trusted = true;  // the lease was when the work had ended; where there is none too
@@ -54,14 +54,14 @@ struct run_context {
 run_end judge(const work_result& what, const run_context& under);
 
 enum class settlement {
-    done,         // nobody else is to run the occurrence
+    done,         // no other node is to run the occurrence
     not_started,  // nothing of it has been done: it is given back
-    open          // as it is: at least once, somebody takes it up
+    open          // as it is: at least once, another node resumes it
 };
 
 // `written`: the journal has its end. A skipped row that is written later would end the run of
-// whoever claims the occurrence next, so that it is given back only then. What others have made of
-// the row says nothing of work that ended under its lease: the store goes by its token.
+// the node that claims the occurrence next, so that it is given back only then. What others have
+// made of the row says nothing of work that ended under its lease: the store goes by its token.
 settlement settle(run_status how, bool written);
 // For the release of the lease.
 void tell(lease& held, settlement what);

@@ -101,7 +101,7 @@ awaitable<void> run_session::live(self_ptr self) {
 }
 
 void run_session::heed(beat answer) {
-    // What has ended is answered for as if it were somebody else's.
+    // What has ended is answered for as if it were another node's.
     if (answer == beat::alive) recorder_->on_beat();
     if (over_ || answer == beat::alive) return;
     if (answer == beat::cancel_requested) return tell(stop_cause::cancelled);

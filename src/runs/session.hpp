@@ -30,10 +30,10 @@ namespace pawl::runs {
 
 // How long the beginning and the end of a run wait for the journal.
 constexpr millis journal_timeout{2'000};
-// Runs of each job that are kept where nobody says how many.
+// Runs of each job that are kept where none is configured.
 constexpr std::size_t runs_kept = 1'000;
 
-// On the loop only, unless it says otherwise. Kept alive by what it still has to write. Whoever
+// On the loop only, unless it says otherwise. Kept alive by what it still has to write. What
 // lets go of it last may be on any thread, such as a body's: it ends on the loop.
 class run_session : public std::enable_shared_from_this<run_session> {
 public:
@@ -42,7 +42,7 @@ public:
     struct listener {
         // The journal failed, or works again (nothing).
         std::function<void(const failure*)> on_renewal_failures{};
-        // Cancelled by somebody, or lost: it turned out to be somebody else's. Told again with
+        // Cancelled by a user, or lost: it turned out to be another node's. Told again with
         // every heartbeat.
         std::function<void(stop_cause)> on_told{};
     };
@@ -54,7 +54,7 @@ public:
         // Whether this process holds a key under a token: lease_look(). Nothing: it does not, and a
         // row that the journal has lost is not written anew.
         std::function<bool(const std::string& key, fence_token under)> holds{};
-        // Where not, whoever has many runs asks the journal for all of them (heed()).
+        // Where not, a node that has many runs asks the journal for all of them (heed()).
         bool says_that_it_lives = true;
     };
     static self_ptr make(net::loop& loop, settings how);
@@ -66,13 +66,13 @@ public:
     void output(std::string_view bytes) { recorder_->output(bytes); }
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
-    // Saves progress: false where this run is somebody else's by now, or over.
+    // Saves progress: false where this run is another node's by now, or over.
     static async<bool> checkpoint(self_ptr self, std::string text);
     // True when it was written down within `timeout`, or will never have to be; it is tried
     // further in any case. REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> end(self_ptr self, run_end how,
                                             millis timeout = journal_timeout);
-    // Nothing more is written, and nobody waits any longer.
+    // Nothing more is written, and no caller waits any longer.
     void forget();
     // The run does not take place, and what the journal may have been told of it ends so.
     static boost::asio::awaitable<void> take_back(self_ptr self, run_end how);
@@ -81,7 +81,7 @@ public:
     void heed(beat answer);
 
     bool has_begun() const noexcept { return recorder_->has_begun(); }
-    // Known late, at its end perhaps: somebody else has begun it since, or judged it.
+    // Known late, at its end perhaps: another node has begun it since, or judged it.
     bool is_stale() const noexcept { return recorder_->is_stale(); }
     // Thread-safe.
     bool was_cancelled() const noexcept { return cancelled_; }

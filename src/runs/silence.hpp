@@ -19,7 +19,7 @@ enum class silence {
 
 struct silence_result {
     silence what = silence::alive;
-    run_end how{};  // unless it is alive; for one in doubt, when nobody has told better
+    run_end how{};  // unless it is alive; for one in doubt, when none has reported better
 };
 
 silence_result judge_silence(const run_record& run, const std::optional<record>& lease);

@@ -99,7 +99,7 @@ private:
     std::vector<std::function<void()>> left_;
 };
 
-// Whoever has been told to stop once is not told otherwise by a renewal.
+// A body that has been told to stop once is not told otherwise by a renewal.
 bool has_ended(const lease& held) { return !held.valid() || held.stop_token().stop_requested(); }
 
 bool has_time(const lease& held, millis ttl, instant now) {

@@ -183,7 +183,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 break;
             }
             case claiming::act::withdraw:
-                // The withdrawal waits for the store to come back; whoever asks for the key
+                // The withdrawal waits for the store to come back; a caller that asks for the key
                 // meanwhile is to hear that it is gone.
                 if (machine.is_store_gone()) todo.turn.give_up();
                 withdraw_later(self, withdrawal{todo.key, todo.under->id, todo.options.occurrence},

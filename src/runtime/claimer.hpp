@@ -32,7 +32,7 @@
 
 namespace pawl::runtime {
 
-// How long an occurrence that may have been marked for nobody is given back.
+// How long an occurrence that may have been marked for no run is given back.
 constexpr millis withdraw_occurrence_min{60'000};
 // For ever, where clocks count in nanoseconds.
 constexpr millis wait_longest = std::chrono::hours{24 * 3650};
@@ -51,8 +51,8 @@ struct claim_request {
     std::shared_ptr<kept_claim> under;
     lease_options options;
     wait_policy waiting;
-    // withdraw: the id is known to nobody else. keep: whoever knows it asks again, and gives it up
-    // by itself.
+    // withdraw: no other caller knows the id. keep: a caller that knows it asks again, and gives it
+    // up by itself.
     leasing::claim_plan::unknown if_unknown;
     instant began;
     // Every pause waits at it as well, so that calling it off wakes whatever waits.
@@ -92,8 +92,8 @@ public:
     // `turn` is given up with the first answer.
     static boost::asio::awaitable<void> withdraw(std::shared_ptr<claimer> self, withdrawal given_up,
                                                  instant until, ticket turn = {});
-    // Of a grant that nobody wants: with its occurrence, whose mark outlasts the lease. Answers as
-    // the store does; where it does not, this goes on in the background.
+    // Of a grant that no caller wants: with its occurrence, whose mark outlasts the lease. Answers
+    // as the store does; where it does not, this goes on in the background.
     static async<bool> give_back(std::shared_ptr<claimer> self, withdrawal given_up,
                                  const lease_options& options);
     // withdraw() in the background, for as long as it is worth it.
@@ -113,7 +113,7 @@ public:
     // may come first.
     void released(const std::string& key);
 
-    // What is being given back: withdrawals, and the releases of whoever has leases.
+    // What is being given back: withdrawals, and the releases of all who have leases.
     void begin_ending() { ++endings_; }
     void end_ending();
     // A release is on its way to the loop, where it begins. The first may come from any thread.

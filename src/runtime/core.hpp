@@ -77,7 +77,7 @@ public:
     // Opened when it is first asked for; null where there is none. Blocks, and throws store_error.
     // Thread-safe, and not for the loop's own thread.
     std::shared_ptr<journal> run_journal();
-    // The same for whoever is on the loop.
+    // The same for callers on the loop.
     boost::asio::awaitable<std::shared_ptr<journal>> find_records();
 
 private:

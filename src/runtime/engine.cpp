@@ -29,7 +29,7 @@ awaitable<release_outcome> end_lease(std::shared_ptr<engine> self,
             outcome = *answer ? release_outcome::released : release_outcome::lost;
         else
             self->report_failure("release", answer.error());
-        // The first request may have done it: then the second finds nobody there, and that is no
+        // The first request may have done it: then the second finds no holder there, and that is no
         // loss.
         if (attempt == 1 && outcome == release_outcome::lost) outcome = release_outcome::unknown;
     }
@@ -47,7 +47,7 @@ awaitable<release_outcome> give_back(std::shared_ptr<engine> self,
 }
 
 // What an observer throws ends the process wherever it is called: it must not come out of a call of
-// somebody else's, who would leave a grant behind that nobody keeps.
+// another caller's, who would leave a grant behind that none keeps.
 class guarded : public observer {
 public:
     explicit guarded(std::shared_ptr<observer> inner) : inner_{std::move(inner)} {}
@@ -117,15 +117,15 @@ std::shared_ptr<lease_state> engine::held(const std::string& key) const {
     return found == held_.end() ? nullptr : found->second.lock();
 }
 
-// How long to stand in line. Whoever does not wait for a busy key waits for a release of our own
-// that is under way: the store would say that the key is busy, and it is not.
+// How long to stand in line. A caller that does not wait for a busy key waits for a release of our
+// own that is under way: the store would say that the key is busy, and it is not.
 millis engine::time_in_line(const std::string& key, const wait_policy& how_long) const {
     if (how_long.wait.count() > 0) return how_long.wait;
     const auto found = held_.find(key);
     const auto who = found == held_.end() ? nullptr : found->second.lock();
     const bool leaves = who && who->handles.load(std::memory_order_acquire) == 0;
-    const bool nobody_waits = local_queue_->waiting(key) == 0;
-    if (local_queue_->is_free_soon(key) || (leaves && nobody_waits)) return settings_.timeout * 2;
+    const bool no_waiters = local_queue_->waiting(key) == 0;
+    if (local_queue_->is_free_soon(key) || (leaves && no_waiters)) return settings_.timeout * 2;
     return millis{0};
 }
 
@@ -137,7 +137,7 @@ std::shared_ptr<lease_state> engine::share(const std::string& key) {
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
     if (!who || !who->kept || !who->valid(now())) return nullptr;
-    // One whose last handle has gone is on its way to the store: it is nobody's any more.
+    // One whose last handle has gone is on its way to the store: it has no owner any more.
     if (!who->add_handle()) return nullptr;
     return who;
 }
@@ -166,7 +166,7 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
         self->now()};
     todo.answer_by = answer_by;
     todo.takes_turns = takes_turns;
-    // Nobody may wait any more for what is called off, but it may still have to be given back.
+    // No caller may wait any more for what is called off, but it may still have to be given back.
     const auto last = std::make_shared<bool>(false);
     const auto call_off = [self, place = todo.place, last] {
         self->bell_->post([self, place, last] {
@@ -203,7 +203,7 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
     while (!turn && self->now() < in_line_until && !todo.place->called_off.is_set()) {
         auto line = self->local_queue_->enter(todo.key, in_line_until - self->now(), todo.place);
         turn = co_await std::move(line);
-        // Whoever was first in line may have been granted what this one is to share.
+        // The one who was first in line may have been granted what this one is to share.
         if (!turn && todo.place->shares)
             if (auto shared = self->share(todo.key)) co_return claimed{std::move(shared)};
     }
@@ -227,7 +227,7 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
         auto who = self->hold(todo, std::move(*won));
         if (!todo.place->called_off.is_set() || if_unknown == leasing::claim_plan::unknown::keep)
             co_return claimed{std::move(who)};
-        // Granted to somebody who does not want it any more: it was for nobody.
+        // Granted to a caller who does not want it any more: it is of no use.
         who->not_started.store(true, std::memory_order_release);
         auto releasing = release(self, std::move(who));
         co_await std::move(releasing);
@@ -279,7 +279,7 @@ void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
 
 void engine::let_go_unused(std::shared_ptr<lease_state> who) noexcept {
     if (--who->handles > 0) return;
-    // Nobody can come any more.
+    // No caller can come any more.
     if (!who->shared.load(std::memory_order_acquire))
         who->not_started.store(true, std::memory_order_release);
     release_in_background(std::move(who));
@@ -301,8 +301,8 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     if (self->watcher_)
         self->watcher_->on_release(who->key, who->token,
                                    std::chrono::floor<millis>(self->now() - who->claimed));
-    // A copy of the claim that is still on its way would hold the key for nobody. Its occurrence is
-    // run: it is not given back.
+    // A copy of the claim that is still on its way would hold the key for no process. Its
+    // occurrence is run: it is not given back.
     if (who->claim_repeated && !gives_back) {
         withdrawal buried{who->key, who->claim_id};
         auto burying =

@@ -50,7 +50,7 @@ public:
     void loop_ends() override {
         if (loop_.is_guest()) close();
     }
-    // The end of `locks`: whoever still holds a lease has lost it. On the loop.
+    // The end of `locks`: a caller that still holds a lease has lost it. On the loop.
     void close();
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.
     const std::shared_ptr<net::attachment>& bell() const { return bell_; }
@@ -69,8 +69,8 @@ public:
                                               bool takes_turns = true);
     // One handle less; with the last one the lease is released in the background. Any thread.
     static void let_go(std::shared_ptr<lease_state> who) noexcept;
-    // The same for a grant that has reached nobody: its occurrence is given back, unless somebody
-    // has come to share it.
+    // The same for a grant that has reached no caller: its occurrence is given back, unless a
+    // caller has come to share it.
     static void let_go_unused(std::shared_ptr<lease_state> who) noexcept;
     static boost::asio::awaitable<release_outcome> release(std::shared_ptr<engine> self,
                                                            std::shared_ptr<lease_state> who);

@@ -11,7 +11,7 @@
 
 namespace pawl::runtime {
 
-// Whom an acquire listens to: its program, whoever awaits it, and the end of `locks`.
+// Whom an acquire listens to: its program, the coroutine that awaits it, and the end of `locks`.
 struct listened_to {
     std::stop_token program, waiter, closing;
 

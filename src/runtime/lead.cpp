@@ -78,7 +78,7 @@ awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<campaign_state>
         co_return nullptr;
     }
     if (auto* won = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
-        // Elected in the moment in which it was called off: nobody serves such a term.
+        // Elected in the moment in which it was called off: no member serves such a term.
         if (who->shutdown.stop_requested()) {
             (*won)->not_started.store(true, std::memory_order_release);
             auto releasing = engine::release(who->home, std::move(*won));

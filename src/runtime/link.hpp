@@ -71,7 +71,7 @@ public:
     };
 
     // For a call that is awaited: a visit to be let go of as soon as the call is on its way to the
-    // loop, as whoever ends it waits for that. Empty after the end.
+    // loop, as the thread that ends it waits for that. Empty after the end.
     std::shared_ptr<visit> enter() {
         auto made = std::make_shared<visit>(*this);
         return *made ? made : nullptr;
@@ -87,7 +87,7 @@ public:
         auto waiting = self->deserted_->wait();
         co_await std::move(waiting);
     }
-    // Where the loop has ended, and whoever blocked in it is on their way out. Blocks.
+    // Where the loop has ended, and each caller that blocked in it is on its way out. Blocks.
     void await_departures() {
         std::unique_lock lock{mutex_};
         departed_.wait(lock, [this] { return visits_ == 0; });

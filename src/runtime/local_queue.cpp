@@ -39,8 +39,8 @@ boost::asio::awaitable<std::optional<ticket>> local_queue::enter(
     auto waiting = place->called_off.wait_for(wait);
     co_await std::move(waiting);
     if (place->admitted) co_return ticket{weak_from_this(), key};
-    // Whoever left meanwhile has passed over a place that was called off, and may have ended the
-    // line: a line that nobody is in front of would never move again.
+    // A waiter that left meanwhile has passed over a place that was called off, and may have ended
+    // the line: a line that no waiter is in front of would never move again.
     if (const auto found = lines_.find(key); found != lines_.end())
         std::erase(found->second.places, place);
     co_return std::nullopt;

@@ -30,8 +30,8 @@ public:
     ticket& operator=(ticket&& other) noexcept;
 
     void give_up() noexcept;
-    // What was held under it is on its way back to the store: whoever does not wait for a busy key
-    // waits for that.
+    // What was held under it is on its way back to the store: a caller that does not wait for a
+    // busy key waits for that.
     void will_be_given_up() noexcept;
 
 private:
@@ -39,7 +39,7 @@ private:
     std::string key_;
 };
 
-// One waiter's place in the queue; whoever keeps it may call it off, which ends every wait at it.
+// One waiter's place in the queue; its owner may call it off, which ends every wait at it.
 struct place_in_line {
     net::event called_off;
     bool admitted = false;
@@ -58,7 +58,7 @@ public:
     // What they wait for in vain is held here now: those who share it leave the line.
     void wake_those_who_share(const std::string& key);
     std::size_t waiting(const std::string& key) const;
-    // Whether the turn will be given up by itself, and nobody waits for that yet.
+    // Whether the turn will be given up by itself, and no caller waits for that yet.
     bool is_free_soon(const std::string& key) const;
 
 private:

@@ -32,8 +32,8 @@ void check_open(const claimed& what, const listened_to& whom) {
         throw store_error{net::locks_closed()};
 }
 
-// An answer on its way to whoever asked. One that is not taken, because the caller has gone
-// meanwhile, was for nobody.
+// An answer on its way to its caller. One that is not taken, because the caller has gone
+// meanwhile, is of no use.
 class undelivered {
 public:
     undelivered(claimed what, bool fresh) : what_{std::move(what)}, fresh_{fresh} {}
@@ -55,7 +55,7 @@ public:
 
 private:
     claimed what_;
-    bool fresh_;  // else it is a handle on what somebody holds already
+    bool fresh_;  // else it is a handle on what another caller holds already
 };
 
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,

@@ -34,7 +34,7 @@ public:
     void lose_all(loss_reason why);
     std::size_t size() const { return queue_.size(); }
 
-    // A renewal that somebody asks for, outside the renewal_timing.
+    // A renewal that a caller asks for, outside the renewal_timing.
     static boost::asio::awaitable<renewal> renew_now(std::shared_ptr<renewer> self,
                                                      std::shared_ptr<lease_state> who);
 

@@ -341,7 +341,7 @@ void acquirer::leave_turn(known_job& home) {
 // it has taken room, which is to be given back.
 awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) {
     bool begins = may_begin(node_, *which);
-    // Whoever waits for another node's run needs no room here.
+    // A claim that waits for another node's run needs no room here.
     if (begins && wait.count() > 0) {
         auto waiting =
             runtime::claimer::await_change(node_.engine->claims(), which->key, which->busy_under,
@@ -501,7 +501,7 @@ awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence l
         co_return decisions.on_done();
     auto looking = look_at(node_.engine, which->key);
     const auto seen = co_await std::move(looking);
-    // Without its token nobody can write down what is known; the control state offers it again.
+    // Without its token what is known cannot be recorded; the control state offers it again.
     if (seen.has_value() && *seen)
         others_.control.on_orphan_done(wanted.id,
                                        {node_.loop.now(), (*seen)->last_token, (*seen)->owner});
@@ -566,7 +566,7 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
                                              *wanted.occurrence};
         }
         if (!marked && node_.records && gives_way(which->plan->queue)) {
-            // Skipped for good only when nobody has begun it.
+            // Skipped for good only when no node has begun it.
             auto finding = node_.records->find_occurrence(which->plan->name, which->partition,
                                                           *wanted.occurrence);
             const auto row = co_await std::move(finding);
@@ -578,7 +578,7 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
             auto naming = name_holder(node_, which, other, *seen);
             auto named = co_await std::move(naming);
             holder = std::move(named.shown);
-            // What a lock of somebody else or a dead agent's lease holds up is waited for.
+            // What a lock of another program or a dead agent's lease holds up is waited for.
             overlaps = overlaps && named.is_live_agent;
         }
     }
@@ -607,7 +607,7 @@ void acquirer::note_holder(const std::shared_ptr<track>& which, const std::optio
         which->seen->twice = true;
 }
 
-// The key has passed on, to this node or to another one, from somebody who held it for longer than
+// The key has passed on, to this node or to another one, from a holder that held it for longer than
 // it takes to run once. If that one died before it wrote a line, its occurrence has to be told.
 void acquirer::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);

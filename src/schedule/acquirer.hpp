@@ -47,7 +47,7 @@ public:
     // Who was seen holding the key while `latest` is left to others.
     void note_holder(const std::shared_ptr<track>& which, const std::optional<record>& seen,
                      occurrence latest);
-    // Whoever waits for room on this node waits no longer.
+    // What waits for room on this node waits no longer.
     void send_away() { capacity_.send_away(); }
 
 private:

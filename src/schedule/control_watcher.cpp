@@ -106,7 +106,7 @@ void control_watcher::take_pauses(std::vector<job_pause> pauses) {
 }
 
 // What was due during the pause was not to run, and what has come due since it ended is; until that
-// is known the job rests. Nobody remembers what has run of one that no store keeps in mind.
+// is known the job rests. What has run of one that no store keeps in mind is unknown.
 // False when it has to be asked again.
 awaitable<bool> control_watcher::resume(std::string name) {
     if (!others_.jobs.find(name)) co_return true;
@@ -185,7 +185,7 @@ void control_watcher::offer_orphan(const run_record& one) {
     node_.spawn(close_done_orphan(one, known->token, known->owner));
 }
 
-// Nobody will tell any more how it ended, and it must not run again.
+// No node will tell any more how it ended, and it must not run again.
 awaitable<void> control_watcher::close_done_orphan(run_record one, fence_token token,
                                                    std::string owner) {
     run_start start{node_.ids.next_uuid(), one.job, one.key};

@@ -55,7 +55,7 @@ public:
                                             millis shutdown_grace);
 
     // After run(): ends when nothing is left of what ran, and no lease is held, however long that
-    // takes. For bodies that nobody can kill.
+    // takes. For bodies that cannot be killed.
     static boost::asio::awaitable<void> outlast(self_ptr self);
 
     // Kills runs that have been left to finish.
@@ -63,7 +63,7 @@ public:
 
     std::size_t running() const noexcept { return runner_.running(); }
     bool is_ready() const noexcept { return node_.ready; }
-    // Until then nobody knows which jobs are paused, and no schedule fires.
+    // Until then it is unknown which jobs are paused, and no schedule fires.
     bool knows_pauses() const noexcept { return control_.knows_pauses(); }
     // The next occurrence of a job, for people and metrics.
     std::optional<wall_instant> next_occurrence(const std::string& job) const;

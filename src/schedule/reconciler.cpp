@@ -47,7 +47,7 @@ awaitable<void> reconciler::reconcile() {
         co_await std::move(waiting);
         if (node_.stopping || !node_.records) continue;
         if (!control_.may_judge(node_.loop.now())) continue;
-        // Never released: whoever has it keeps the others from looking again for a while.
+        // Never released: its holder keeps the others from looking again for a while.
         lease_options options;
         // A store with a quarantine grants nothing for longer than that.
         constexpr millis longest = reconcile_interval * 2;
@@ -132,8 +132,8 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     co_return true;
 }
 
-// Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
-// lost its lease. False when the journal has not answered.
+// Records what no other node could any more. No more than a row is at stake: the node that began it
+// has lost its lease. False when the journal has not answered.
 awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
     // One that was given back has left the store with the moment before it.
     if (which->plan->when && !fires_at(*which->plan->when, wall_of(what.which))) co_return true;
@@ -197,7 +197,7 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
 }
 
 // A node that was lost between a grant and the first line about it has left nothing but the mark at
-// the store. At most once: that occurrence will not run, and somebody should say so.
+// the store. At most once: that occurrence will not run, and a node should say so.
 awaitable<void> reconciler::find_lost_beginnings() {
     std::vector<std::shared_ptr<track>> tracks;
     for (const auto& [name, which] : jobs_.all())

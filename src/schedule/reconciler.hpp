@@ -41,7 +41,7 @@ public:
     boost::asio::awaitable<void> reconcile();
     void wake_up() { timer_.cancel(); }
 
-    // Until it is told: nobody else looks at that occurrence any more, as the store remembers a
+    // Until it is told: no other node looks at that occurrence any more, as the store remembers a
     // later one.
     boost::asio::awaitable<void> keep_telling_lost(std::shared_ptr<track> which,
                                                    lost_beginning what);

@@ -138,7 +138,7 @@ void registrar::compare_clocks(std::int64_t seen, wall_instant sent, wall_instan
                           (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
                           " the journal's: schedules go by the journal's");
     }
-    // Whoever keeps the time knows since when it was wrong.
+    // The timekeeper knows since when it was wrong.
     node_.time_changed.cancel();
 }
 
@@ -200,7 +200,7 @@ awaitable<void> registrar::keep_published() {
     };
     auto due = seldom();
     while (!node_.stopping) {
-        // Nobody was waiting when what has changed meanwhile was said.
+        // No caller was waiting when what has changed meanwhile was said.
         if (!has_news_) {
             const bool is_untold = unpublished_ || !leaving_.empty();
             auto waiting = publish_timer_.wait_until(

@@ -32,7 +32,7 @@ boost::asio::awaitable<void> run_there(std::shared_ptr<schedule::scheduling> wha
     co_await std::move(awaiting);
 }
 
-// In the child of a fork nobody may be there who lets a lock go, and the bell is the parent's.
+// In the child of a fork no thread may be there that lets a lock go, and the bell is the parent's.
 schedule::scheduling& here(schedule::scheduling& inner) {
     if (inner.home().is_elsewhere()) throw std::logic_error{net::opened_before_fork};
     return inner;

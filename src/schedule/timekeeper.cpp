@@ -126,8 +126,8 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
     if (queue.defer_occurrence(what, where)) deferred_poller_.watch(one);
 }
 
-// Nobody is before this node in the line, or nothing would tell it what the others do. A claim that
-// was not answered is this node's to ask for again.
+// No other node is before this one in line, or nothing would tell it what the others do. A claim
+// that was not answered is this node's to ask for again.
 bool timekeeper::asks_first(const track& one, occurrence what, std::size_t place) const {
     const auto& queue = one.decisions.queue();
     if (queue.rules().delivery == delivery::off || !node_.records) return true;

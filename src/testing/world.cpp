@@ -155,7 +155,7 @@ private:
         }
     };
 
-    // Whoever turns the time drives the loops, and would wait for himself.
+    // The thread that turns the time drives the loops, and would wait for itself.
     void check_may_turn() {
         const std::lock_guard lock{mutex_};
         for (const auto& one : processes_)

@@ -15,7 +15,7 @@ using wall_instant = std::chrono::time_point<std::chrono::system_clock, std::chr
 // process can then not become the clock of a store that many processes share.
 wall_instant wall_now() noexcept;
 
-// The wall clock as this node believes it to be, by the C library: what a schedule goes by. Whoever
+// The wall clock as this node believes it to be, by the C library: what a schedule goes by. What
 // fakes the clock of one process fakes this one.
 wall_instant local_now() noexcept;
 

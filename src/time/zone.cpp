@@ -38,7 +38,7 @@ constexpr std::string_view zones_mark = "+tzdata.";
 // Where the C library looks.
 std::vector<std::string> folders() {
     std::vector<std::string> all{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo"};
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no code here changes the environment
     if (const char* chosen = std::getenv("TZDIR"); chosen != nullptr && *chosen != '\0')
         all.insert(all.begin(), chosen);
     return all;

@@ -370,7 +370,7 @@ awaitable<http::response> authorizer::state::log_in(std::shared_ptr<state> me, s
 awaitable<http::response> authorizer::state::tell(std::shared_ptr<state> me, shared_call asked) {
     const auto now = me->loop().now();
     const auto known = me->recognise(*asked->request, now);
-    // Browsers send the cookie to every port of the host: whoever serves another one has it too.
+    // Browsers send the cookie to every port of the host: a server on another port has it too.
     const bool is_known =
         known.by != nullptr && is_same_secret(asked->request->find(csrf_field), known.by->csrf);
     const std::string_view csrf = is_known ? known.by->csrf : std::string_view{};
@@ -428,7 +428,7 @@ void authorizer::state::audit_rejection(const std::string& peer, const std::stri
     const auto group = address_group(peer);
     if (rejections_told_.find(group, now) != nullptr) return;
     rejections_told_.put(group, true, now);
-    // A name that nobody has may be a password in the wrong field.
+    // A name that no user has may be a password in the wrong field.
     const bool is_known = verifier_->find(name) != nullptr;
     audit(is_known ? name : "unknown", "session.rejected",
           std::string{what} + " from " + peer + " was rejected");

@@ -54,7 +54,7 @@ public:
     // The caller, or a problem: 401 (with WWW-Authenticate), 403, 429 (with Retry-After).
     boost::asio::awaitable<admission> admit(std::shared_ptr<const http::request> request,
                                             access needs);
-    // For an answer that goes on: whether whoever asked would still be let in. At once, and a use
+    // For an answer that goes on: whether the caller would still be let in. At once, and a use
     // that keeps a session from ending idle.
     bool still_admits(const http::request& request, access needs);
 

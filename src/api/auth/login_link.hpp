@@ -1,7 +1,7 @@
-// Links that log in whoever opens them first, for an agent without users.
+// Links that log in the person who opens them first, for an agent without users.
 //
 // A link says when it ends and carries a proof under a key. The agent keeps the key in a file that
-// its own user alone reads: whoever may read that may make a link, without asking the agent, and no
+// its own user alone reads: who reads that may make a link, without asking the agent, and no
 // link has to lie in a log. Ends count on CLOCK_BOOTTIME, which all processes of a machine share.
 #pragma once
 
@@ -40,7 +40,7 @@ public:
     bool use(const login_key& key, std::string_view once, instant now);
 
 private:
-    // By nonce, until they have ended. Only links of the key stand here, each of which somebody who
+    // By nonce, until they have ended. Only links of the key stand here, each of which a user who
     // may read it has made and opened.
     std::map<std::string, instant, std::less<>> used_;
 };

@@ -16,7 +16,7 @@ constexpr std::size_t cookies_max = 4;
 // Of `Authorization: Bearer TOKEN`; nothing when there is none of that scheme.
 std::optional<std::string_view> bearer_of(const http::request& request);
 
-// The values of the cookies of that name, the first few. Several are there when somebody has set
+// The values of the cookies of that name, the first few. Several are there when a server has set
 // one for another path.
 std::vector<std::string_view> cookies_of(const http::request& request, std::string_view name);
 

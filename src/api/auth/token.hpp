@@ -3,7 +3,7 @@
 //
 // A token that pawl made carries the name of its user, so that one hash is tried and not those of
 // all users. It has 256 random bits, which no slow hash needs to protect; the hash is slow because
-// somebody may put that of a password there, made with another tool.
+// an operator may put that of a password there, made with another tool.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ comparison compare(std::string_view token, const std::string& hash) noexcept;
 bool is_same_secret(std::string_view left, std::string_view right) noexcept;
 
 // By which secrets are known in memory: an HMAC under a key that this process drew and never shows.
-// So how a container finds one tells nobody anything about it.
+// So how a container finds one reveals nothing about it.
 class digester {
 public:
     digester();

@@ -18,11 +18,11 @@ using boost::asio::awaitable;
 
 namespace {
 
-// A token that pawl made cannot be guessed, so wrong ones say nothing about its user: whoever sends
-// them must not keep others from logging in under that name.
+// A token that pawl made cannot be guessed, so wrong ones say nothing about its user: a client that
+// sends them must not keep others from logging in under that name.
 bool is_guessable(const credential& shown) { return !name_in_token(shown.token).has_value(); }
 
-// The one subject of guesses that name nobody.
+// The one subject of guesses that name no user.
 constexpr std::string_view everybody = "";
 
 // One hash, off the loop.
@@ -35,7 +35,7 @@ struct hash_trial {
 
 }  // namespace
 
-// One credential on its way through the line, and whoever waits for what becomes of it.
+// One credential on its way through the line, and the callers that wait for its result.
 struct verifier::check {
     explicit check(std::shared_ptr<const credential> what) : shown{std::move(what)} {}
 
@@ -156,7 +156,7 @@ awaitable<auth_result> verifier::answer_of(std::shared_ptr<verifier> me, shared_
     }
     auth_result found = *one->found;
     found.fresh = found.fresh && is_first;
-    // Whoever was right may have gone, or changed, before those who wait had their turn.
+    // A user who was right may have gone, or changed, before those who wait had their turn.
     if (is_old && found.is == auth_result::kind::right) {
         const auto* still = me->find(found.who.name);
         if (still == nullptr || still->role != found.who.role || still->token_hash != one->hash)

@@ -2,8 +2,8 @@
 //
 // Hashes are slow on purpose. So a credential that was right is remembered while it is used, one
 // that was wrong as well, and the hashes that have to be computed are computed one after another,
-// off the loop: the other thread of its pool is the store's. Who guesses waits ever longer; whoever
-// has a credential that is remembered never does.
+// off the loop: the other thread of its pool is the store's. Who guesses waits ever longer; a user
+// who has a credential that is remembered never does.
 #pragma once
 
 #include "api/auth/token.hpp"
@@ -35,17 +35,17 @@ struct verifier_rules {
     // Waiting for their turn; beyond it the network with the most makes way, or it is: ask again. A
     // hash takes some 25 ms.
     std::size_t line_max = 64;
-    // A token that names nobody is compared with the hash of each user, when there are that many.
+    // A token that names no user is compared with the hash of each user, when there are that many.
     std::size_t nameless_users_max = 32;
     throttle_rules addresses{.free_tries = 10, .wait_max = millis{300'000}};
     throttle_rules names{.free_tries = 5, .wait_max = millis{60'000}};
-    // Guesses that name nobody are guesses at everybody: all of them together are one name.
+    // Guesses that name no user are guesses at everybody: all of them together are one name.
     throttle_rules nameless{.free_tries = 10, .wait_max = millis{60'000}};
 };
 
-// What somebody shows, and from where.
+// What a caller shows, and from where.
 struct credential {
-    std::string name{};  // empty: the token says it, or nobody does
+    std::string name{};  // empty: the token says it, or no user is named
     std::string token{};
     std::string peer{};  // an address
 };
@@ -72,7 +72,7 @@ public:
     // What is remembered of users that have gone or changed is forgotten.
     void replace_users(std::vector<config::user_settings> users);
     const config::user_settings* find(std::string_view name) const;
-    // Whether any is configured, be it one whose hash nobody could match.
+    // Whether any is configured, be it one whose hash no secret could match.
     bool has_users() const noexcept { return has_users_; }
 
 private:
@@ -83,13 +83,13 @@ private:
     // Puts it into the line. REQUIRES: nothing about it is known yet.
     void begin(shared_check one);
     std::optional<auth_result> throttled(const check& one, instant now) const;
-    // Those whose hashes are to be tried. Where there is no such user somebody else's is, so that
+    // Those whose hashes are to be tried. Where there is no such user another user's is, so that
     // it takes the same time.
     std::vector<config::user_settings> candidates_for(const credential& shown) const;
 
     static boost::asio::awaitable<auth_result> answer_of(std::shared_ptr<verifier> me,
                                                          shared_check one, bool is_first);
-    // Works off the line. REQUIRES: nobody else does.
+    // Works off the line. REQUIRES: no other coroutine does.
     static boost::asio::awaitable<void> work(std::shared_ptr<verifier> me);
     static boost::asio::awaitable<auth_result> find_out(std::shared_ptr<verifier> me,
                                                         shared_check one);

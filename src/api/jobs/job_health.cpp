@@ -21,7 +21,7 @@ using schedule::wall_instant;
 
 // Of agents, in one sentence.
 constexpr std::size_t nodes_named_max = 3;
-// What somebody asked for is taken up within that, where nothing stands in its way.
+// A manual request is taken up within that, where nothing stands in its way.
 constexpr millis taken_up_within{2 * schedule::control_interval};
 
 // To the second: sentences are read, not computed with.
@@ -62,7 +62,7 @@ std::int64_t position_of_one(const job_facts& job, const partition_facts& part,
         if (run.completed_at) reach(*run.completed_at);
         if (terms.hold_until_expiry) reach(run.started_at + terms.ttl.count());
     }
-    // Nobody remembers them either: whoever starts begins anew.
+    // They are not remembered either: a node that starts begins anew.
     if (!terms.remembers) {
         std::optional<std::int64_t> begun;
         for (const auto& one : *around.nodes)
@@ -107,7 +107,7 @@ std::optional<std::int64_t> occurrence_after(const job_facts& job, const partiti
     return std::chrono::floor<millis>(*next).time_since_epoch().count();
 }
 
-// `may_begin`: somebody is there who could run it.
+// `may_begin`: a node is there that could run it.
 dueness look_at_schedule(const job_facts& job, const partition_facts& part,
                          const shared_facts& around, bool may_begin) {
     dueness seen;
@@ -129,7 +129,7 @@ dueness look_at_schedule(const job_facts& job, const partition_facts& part,
 
 // -- what stands in its way
 
-std::string nobody_lives(const std::vector<node_entry>& nodes) {
+std::string no_live_agent(const std::vector<node_entry>& nodes) {
     if (nodes.empty()) return "no agent has been seen within a day: start one";
     const node_entry* last = nullptr;
     const node_entry* leaving = nullptr;
@@ -146,7 +146,7 @@ std::string nobody_lives(const std::vector<node_entry>& nodes) {
 }
 
 // Empty while one of them has room.
-std::string nobody_has_room(const std::vector<node_entry>& nodes) {
+std::string no_free_room(const std::vector<node_entry>& nodes) {
     std::string text;
     std::size_t live = 0;
     for (const auto& one : nodes) {
@@ -230,13 +230,13 @@ std::string unpublished(const job_facts& job, const shared_facts& around) {
 std::string obstacle(const job_facts& job, const partition_facts& part,
                      const shared_facts& around) {
     if (!around.store_trouble.empty()) return "the store does not answer: " + around.store_trouble;
-    if (documents::count_live(*around.nodes) == 0) return nobody_lives(*around.nodes);
+    if (documents::count_live(*around.nodes) == 0) return no_live_agent(*around.nodes);
     if (part.lock && part.lock->remaining.count() > 0)
         return number(part.lock->holder) != 0 ? held_by(job, part) : in_cooldown(job, part, around);
     if (part.active)
         return "its previous run " + of_run(*part.active) + ", without its lock " +
                shown(job.terms->key(part.partition));
-    if (auto full = nobody_has_room(*around.nodes); !full.empty()) return full;
+    if (auto full = no_free_room(*around.nodes); !full.empty()) return full;
     return unpublished(job, around);
 }
 

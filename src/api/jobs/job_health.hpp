@@ -19,7 +19,7 @@ namespace pawl::api {
 
 // An occurrence that is due for longer, and has not begun, is late.
 constexpr millis late_after{10'000};
-// An entry that no agent has published for so long is nobody's; longer where there are thousands
+// An entry that no agent has published for so long is no job's; longer where there are thousands
 // of jobs: see schedule::publish_interval.
 constexpr millis published_lately{300'000};
 
@@ -95,7 +95,7 @@ struct job_facts {
     const job_entry* entry = nullptr;
     const documents::job_terms* terms = nullptr;
     const job_pause* pause = nullptr;            // null where it is not paused
-    std::vector<const run_trigger*> triggers{};  // that nobody has taken up, the oldest first
+    std::vector<const run_trigger*> triggers{};  // that no node has taken up, the oldest first
     std::vector<partition_facts> partitions{};   // as many as were looked at
     std::optional<std::int64_t> resumed_at{};    // what was due before that was paused away
     job_failures failures{};

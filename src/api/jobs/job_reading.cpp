@@ -367,7 +367,7 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
     if (all->jobs.size() > all->full_at) all->jobs.resize(all->full_at);
-    // Behind the rows: whoever has begun since is seen by one of the two.
+    // Behind the rows: a run that has begun since is seen by one of the two.
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);
     now->store_trouble = locks->trouble;

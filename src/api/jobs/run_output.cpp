@@ -158,7 +158,7 @@ awaitable<std::string> run_output::end_event(self_ptr self, std::string id) {
 awaitable<bool> run_output::is_asked_for(self_ptr self, std::string id) {
     auto looking = look_at_control(self->around_);
     const auto look = co_await std::move(looking);
-    // Where nobody can say, it may be.
+    // Where it is not known, it may be.
     if (look->has_error()) co_return true;
     const auto& all = (*look)->seen.triggers;
     co_return std::any_of(all.begin(), all.end(),

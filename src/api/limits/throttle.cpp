@@ -50,7 +50,7 @@ millis throttle::wait_after(int failures) const {
     return std::min(rules_.wait_max, rules_.first_wait * (std::int64_t{1} << doublings));
 }
 
-// Somebody who comes from ever new addresses, or with ever new names, only pushes out those.
+// A caller who comes from ever new addresses, or with ever new names, only pushes out those.
 void throttle::make_room(instant now) {
     if (subjects_.size() < rules_.subjects_max) return;
     const auto goes = std::min_element(

@@ -45,7 +45,7 @@ void work_line::call_next(const std::shared_ptr<work_line>& self) {
 }
 
 awaitable<work_line::turn> work_line::enter(std::shared_ptr<work_line> self, std::string user) {
-    // Whoever waits could not begin either, so nobody is overtaken.
+    // Those who wait could not begin either, so no request is overtaken.
     if (self->working_.of_all() < self->bounds_.at_once &&
         self->working_.of(user) < self->bounds_.at_once_of_user)
         co_return begin(self, std::move(user));

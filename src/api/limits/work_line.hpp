@@ -1,8 +1,8 @@
 // A fair semaphore for requests that cost much, such as long lists: so many at a time, and of them
 // so many of one user.
 //
-// Of those who wait the user with the fewest at work is next, and of one user whoever came first.
-// So a user who asks for a hundred lists at once delays a list of another by a few of them.
+// Of those who wait the user with the fewest at work is next, and of one user the request that came
+// first. So a user who asks for a hundred lists at once delays a list of another by a few of them.
 #pragma once
 
 #include "api/limits/user_counts.hpp"

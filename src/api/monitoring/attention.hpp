@@ -26,7 +26,7 @@ constexpr std::uint32_t many_waiters = 10;
 constexpr millis attention_back{3'600'000};
 // So many failures one after another are no accident.
 constexpr std::size_t failures_that_fail = 3;
-// A run that was left is taken up within that, where somebody can.
+// A run that was left is taken up within that, where a node can.
 constexpr millis orphan_timeout{60'000};
 
 struct attention {

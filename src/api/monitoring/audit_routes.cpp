@@ -26,12 +26,12 @@ using boost::asio::awaitable;
 
 // Hashes that are worked out between two turns of the loop: well below a millisecond.
 constexpr std::size_t hashes_at_once = 100;
-// Who asks shortly after somebody else is given the same answer: for so many times as long as the
-// walk took, so that walks take a small part of the time however often somebody asks.
+// Who asks shortly after another caller is given the same answer: for so many times as long as the
+// walk took, so that walks take a small part of the time however often callers ask.
 constexpr int verification_share = 10;
 constexpr millis verification_fresh_least{1'000};
 constexpr millis verification_fresh_most{300'000};
-// Verifications against a head, which nobody shares, at a time; one user has one.
+// Verifications against a head, which callers do not share, at a time; one user has one.
 constexpr user_quota::rules head_walks{.most = 2, .most_of_user = 1};
 
 // A cursor is the sequence of the last entry that was seen.

@@ -86,7 +86,7 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
         "retry: 2000\nevent: hello\ndata: " + json::serialize(hello) + "\n\n");
     auto greeting = where->write(std::move(first));
     bool taken = co_await std::move(greeting);
-    // Whoever has gone is let go of at once, and not at the next event.
+    // A viewer who has gone is let go of at once, and not at the next event.
     const std::stop_callback leaving{where->gone(), [mine] { mine->wake.notify_all(); }};
     while (taken && !mine->lost && !where->gone().stop_requested()) {
         if (mine->backlog.empty()) {
@@ -136,7 +136,7 @@ awaitable<void> live::watch(std::shared_ptr<live> self, topic what) {
     me.forget(what);
 }
 
-// What was seen is old when somebody looks again.
+// What was seen is old when a viewer looks again.
 void live::forget(topic what) {
     watching_[index_of(what)] = false;
     in_trouble_[index_of(what)] = false;

@@ -120,7 +120,7 @@ private:
     std::list<viewer> viewers_;
     std::array<bool, topics_count> watching_{};
     std::array<bool, topics_count> in_trouble_{};
-    std::array<std::uint64_t, topics_count> looks_{};  // since somebody began to look
+    std::array<std::uint64_t, topics_count> looks_{};  // since a viewer began to look
     std::unordered_map<std::string, seen_lock> locks_;
     std::unordered_map<std::string, seen_run> runs_;
     std::map<std::string, seen_job> jobs_;

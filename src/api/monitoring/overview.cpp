@@ -208,7 +208,7 @@ bool looks_late(const job_reading& one) {
     return one.how.state == job_state::late || one.how.missed.has_value();
 }
 
-// By the lists alone nobody can tell whether an occurrence of long ago has run: its row is not
+// The lists alone do not show whether an occurrence of long ago has run: its row is not
 // among the newest, and its key may have been forgotten.
 bool is_sure(const job_reading& one) {
     return std::all_of(one.partitions.begin(), one.partitions.end(),
@@ -319,7 +319,7 @@ awaitable<void> judge_jobs(shared_inputs all) {
         if (was_asked && !told) one.failures_known = before->second.how.failures;
         judge_by(one, *all->now, all->job_locks);
         if (was_asked && !looks_late(one)) before->second.for_late = false;
-        // Whoever has recovered is among the newest that failed for long yet.
+        // A job that has recovered is among the newest that failed for long yet.
         const bool is_news = failed_at(*all, name) > (was_asked ? before->second.failed_at : 0);
         const bool may_fail = !told && (is_news || one.how.failures.worst.count > 0);
         if (looks_late(one) || may_fail)

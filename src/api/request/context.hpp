@@ -69,7 +69,7 @@ struct context {
 };
 using shared_context = std::shared_ptr<const context>;
 
-// Appends to the audit what somebody did through the API. What was done is done: a journal that
+// Appends to the audit what a caller did through the API. What was done is done: a journal that
 // fails is told in the log. False then.
 boost::asio::awaitable<bool> audit(shared_context around, std::string actor, std::string action,
                                    std::string target, std::string detail);

@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view json_type = "application/json";
-// What nests deeper is nobody's request.
+// What nests deeper is no valid request.
 constexpr std::size_t depth_max = 8;
 // 9999-12-31T23:59:59.999Z in Unix milliseconds: stores count in microseconds, and dates are
 // written with four digits.
@@ -76,7 +76,7 @@ http::response tagged_response(const call& asked, std::string text, const std::s
     if (!names_tag(asked.request->find("if-none-match"), tag))
         made = http::response{200, json_type, std::move(text)};
     made.set("ETag", tag);
-    // Kept by whoever asked, and asked about again each time.
+    // Kept by the caller, and asked about again each time.
     made.set("Cache-Control", "private, no-cache");
     return made;
 }

@@ -131,7 +131,7 @@ pawl::client::answer api_client::ask(const pawl::client::question& what) {
     return std::move(made).value();
 }
 
-// What is no problem of an agent's comes from somebody else.
+// What is no problem of an agent's comes from another server.
 std::string api_client::foreign(const pawl::client::answer& from) const {
     const auto place = pawl::client::text_of(caller_.where()) + ": ";
     if (from.status >= 300 && from.status < 400)
@@ -485,7 +485,7 @@ void api_client::read_output(const std::string& id, reading how, const output_ta
         try {
             if (follow(path, into, offset, fruitful) == stream_end::over) return;
         } catch (const store_error& error) {
-            // At first somebody should hear of it; later an agent may be restarted.
+            // At first the user should hear of it; later an agent may be restarted.
             if (error.code() != errc::unreachable || fruitless == 0) throw;
         }
         fruitless = fruitful ? 1 : fruitless + 1;

@@ -35,8 +35,8 @@ constexpr std::string_view link_word = "open ";
 // Between two looks at whether an agent offers its link.
 constexpr int link_look_ms = 20;
 
-// Something of each kind: short and long, partitioned, failing, rare; and one whose key somebody
-// holds who will never give it back.
+// Something of each kind: short and long, partitioned, failing, rare; and one whose key a process
+// holds that will never give it back.
 constexpr std::string_view jobs = R"([defaults]
 ttl = "10s"
 grace = "2s"

@@ -12,7 +12,7 @@
 
 namespace pawl::cli {
 
-// A port of this machine that nobody listens on: the first that is free from `wanted` on, or 0.
+// A port of this machine that no process listens on: the first that is free from `wanted` on, or 0.
 std::uint16_t free_port_from(std::uint16_t wanted);
 
 // `store` is a URL, `folder` a folder for files of this; `nodes` are the agents' names. Ends with

@@ -32,14 +32,14 @@ struct chosen_store {
 // The store's URL by precedence. Throws exit_error for a configuration file that cannot be read.
 chosen_store choose_store(const globals& options);
 
-// The journal's URL by the same precedence; empty when nobody names one, which means the store.
+// The journal's URL by the same precedence; empty when none is named, which means the store.
 chosen_store choose_journal(const globals& options);
 
 // Opens it. Throws exit_error with the status that fits what is wrong.
 locks open_locks(const globals& options, open_options how = {});
 
 // The same with the journal beside it, which is opened when it is first asked for.
-// `around`, where it is given, stands between the store and whoever uses it.
+// `around`, where it is given, stands between the store and its callers.
 std::unique_ptr<runtime::core> open_core(
     const globals& options, open_options how = {},
     const std::function<runtime::store_maker(runtime::store_maker)>& around = {});

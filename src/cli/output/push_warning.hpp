@@ -1,4 +1,4 @@
-// Tells people, once, that the store does not push changes to whoever waits for a key.
+// Tells people, once, that the store does not push changes to those who wait for a key.
 #pragma once
 
 #include <pawl/observer.hpp>

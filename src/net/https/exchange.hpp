@@ -1,6 +1,6 @@
 // One connection, and one request with its answer on it.
 //
-// A request is carried by a coroutine of its own, so that whoever asked may leave when their time
+// A request is carried by a coroutine of its own, so that a caller may leave when their time
 // is up: a name that is being resolved cannot be called off.
 #pragma once
 

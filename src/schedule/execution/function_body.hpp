@@ -1,6 +1,6 @@
 // A function of the program as the body of a run: on a thread of its own, told to stop by a token.
 //
-// Nobody can kill a thread. So what is promised of a command does not hold of a function: one that
+// A thread cannot be killed. So what is promised of a command does not hold of a function: one that
 // does not heed its token goes on beside its successor, and only the fencing token tells the two
 // apart.
 #pragma once

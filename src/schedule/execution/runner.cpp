@@ -237,7 +237,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
         auto working = do_work(run, start, begun, held ? &*held : nullptr);
         how_it_ended = co_await std::move(working);
     } else if (held && begun.outcome == begin_outcome::already_run && is_over(begun.status)) {
-        // Whoever ran it was lost before it could tell the store.
+        // The node that ran it was lost before it could tell the store.
         held->mark_done();
     }
     if (held) {

@@ -26,7 +26,7 @@
 
 namespace pawl::schedule {
 
-// A run that is taken up again and again beyond its retries kills whoever runs it.
+// A run that is taken up again and again beyond its retries kills the node that runs it.
 constexpr int takeovers_max = 10;
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};

@@ -39,10 +39,10 @@ struct run_order {
     std::optional<pawl::occurrence> occurrence;
     int attempt = 1;
     std::string trigger;
-    std::vector<std::string> arguments;  // of a run that somebody asked for
+    std::vector<std::string> arguments;  // of a manual run
     std::string owner;
     std::string node;
-    // Saves progress, awaited on the loop: false where this run is somebody else's by now. Empty
+    // Saves progress, awaited on the loop: false where this run is another node's by now. Empty
     // where there is no journal.
     std::function<async<bool>(std::string text)> save_checkpoint;
 };
@@ -67,7 +67,7 @@ public:
     // Asks it to end, and ends it by force after the job's grace. Idempotent; also before run(),
     // which then starts nothing.
     virtual void stop(stop_cause why) = 0;
-    // The lease was lost before trust in it had ended, and somebody else may hold the key: ends as
+    // The lease was lost before trust in it had ended, and another node may hold the key: ends as
     // fast as may be. Also before run().
     virtual void hurry() = 0;
 };

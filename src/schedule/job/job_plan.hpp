@@ -23,7 +23,7 @@ struct job_plan {
     std::string name;
     // Of the keys of its leases; a library's jobs have none.
     std::string key_prefix{base::job_key_prefix};
-    std::optional<occurrence_rule> when{};  // nothing: it runs when somebody asks for it
+    std::optional<occurrence_rule> when{};  // nothing: it runs when triggered manually
     queue_rules queue{};
     lease_options lease{};  // without an occurrence
     millis jitter{0};

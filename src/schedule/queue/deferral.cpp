@@ -63,7 +63,7 @@ deferral::conclusion deferral::judge_held(const queue_rules& rules, const record
     one.free_since = now + seen.remaining + millis{1};
     const bool is_cooldown = number(seen.holder) == 0;
     if (!is_cooldown && gives_way(rules)) return conclusion::consult;
-    // Its row first: whoever is before this node in the line may have written it.
+    // Its row first: the node before this one in the line may have written it.
     if (is_overlapped(rules, seen, one.which, max_skew))
         return one.where.place == 0 ? conclusion::ask : conclusion::consult;
     if (!is_cooldown && one.where.place == 0) return conclusion::ask;

@@ -3,7 +3,7 @@
 //
 // A machine without I/O: it is handed instants and what a look at the key's record has shown, and
 // says what to do about each. A look is cheaper than an acquire, as one request looks at all keys;
-// what nobody has run is asked for in the end by every node that is there.
+// what no node has run is asked for in the end by every node that is there.
 #pragma once
 
 #include "schedule/queue/queue_rules.hpp"

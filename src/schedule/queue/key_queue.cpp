@@ -74,7 +74,7 @@ void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, milli
     run_request made;
     made.occurrence = occurrence;
     made.not_before = now + hold_back;
-    // Whoever is to be left to others first is not late because of that.
+    // A run that is to be left to others first is not late because of that.
     made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
     offer(std::move(made));
 }

@@ -24,13 +24,13 @@ namespace pawl::schedule {
 
 constexpr std::size_t occurrences_queued_max = 100;
 constexpr std::size_t triggers_queued_max = 100;
-// Skips that nobody has asked about yet; of those beyond, the oldest are forgotten.
+// Skips that no caller has asked about yet; of those beyond, the oldest are forgotten.
 constexpr std::size_t skips_kept_max = 1'000;
 
 enum class request_kind {
     occurrence,  // the schedule wants it
-    trigger,     // somebody asked for it
-    orphan       // an occurrence that somebody else began and left
+    trigger,     // triggered manually
+    orphan       // an occurrence that another node began and left
 };
 
 struct run_request {

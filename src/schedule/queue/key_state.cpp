@@ -96,7 +96,7 @@ void key_state::on_busy(const busy& why, bool marked, instant now, double unifor
     if ((marked && !stands) || rules.delivery == delivery::off || rules.hold_until_expiry)
         return queue_.let_go_of_current();
     if (why.reason == busy_reason::cooldown) return again(now + told);
-    // One that has begun is resumed, whoever has the key meanwhile.
+    // One that has begun is resumed, whichever node has the key meanwhile.
     if (!waits_in_line(rules) || (overlaps && is_occurrence(asked.what) && !asked.what.begun)) {
         queue_.skip_current(skip_reason::overlap, std::move(asked.holder));
         return queue_.let_go_of_current();

@@ -24,7 +24,7 @@ constexpr millis store_retry_longest{5'000};
 // A busy key is asked for again at the latest after this, whatever it told.
 constexpr millis busy_retry_longest{60'000};
 
-// How a run ended: its occurrence is over, somebody is to run it again, or no work of it began and
+// How a run ended: its occurrence is over, a node is to run it again, or no work of it began and
 // the store has taken its occurrence back.
 enum class ending { settled, unfinished, not_started };
 
@@ -38,7 +38,7 @@ public:
     const key_queue& queue() const noexcept { return queue_; }
 
     enum class act {
-        nothing,  // nobody wants anything
+        nothing,  // there is no request
         pause,    // until `until`; an offer may come before
         claim,    // once the key has changed or `timeout` is over; then say what came of it
         await,    // the end of what goes on

@@ -48,7 +48,7 @@ std::optional<wall_instant> positions::begin_after(const scheduled_job& which,
     const bool must_not_wait = which.on_store_down == outage::run_without_lease;
     if (node.is_ready && node.knows_pauses && must_not_wait) return std::nullopt;
     if (node.store == told::in_part && (node.is_ready || !must_not_wait)) return std::nullopt;
-    // Nobody remembers what has run, so nothing that is past is missing.
+    // It is not remembered what has run, so nothing that is past is missing.
     if (which.delivery == delivery::off)
         return which.has_a_place ? std::nullopt : std::optional{now};
     const auto since = since_.find(which.name);

@@ -45,7 +45,7 @@ public:
 
     // What the registry names now. This node counts as one of them whatever it says.
     void follow(const std::vector<ranked_node>& nodes);
-    // Otherwise nobody would ask if this node did not.
+    // Otherwise no node would ask if this node did not.
     bool knows_others() const noexcept { return now_.others > 0; }
 
     // How many nodes ask for the occurrence before this one, up to places_max. The better place by

@@ -1,6 +1,6 @@
 // Runs without a lease that the audit log has yet to hear of.
 //
-// A queue without I/O. It is bounded, whoever adds to it while its oldest is being told.
+// A queue without I/O. It is bounded, whatever is added to it while its oldest is being told.
 #pragma once
 
 #include <pawl/clock.hpp>

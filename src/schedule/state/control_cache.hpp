@@ -30,7 +30,7 @@ public:
     // Until then no schedule is handed out: a job may be paused.
     bool knows_pauses() const noexcept { return where_ == control_source::none || was_read(); }
     // While one exists, what is due is being learned: the control state is known in a moment, and
-    // what is let go of meanwhile is offered by nobody again.
+    // what is let go of meanwhile is not offered again.
     class learning {
     public:
         explicit learning(control_cache& whose) : whose_{whose} { whose_.is_learning_ = true; }

@@ -40,7 +40,7 @@ public:
     // This node has written down how a run ended whose own node is silent: lost or abandoned.
     virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
-    // So many occurrences before this one were due, and nobody makes up for them.
+    // So many occurrences before this one were due, and no node makes up for them.
     virtual void on_missed(const std::string& /*job*/, wall_instant /*before*/,
                            std::size_t /*how_many*/) {}
     virtual void on_fail_open(const std::string& /*job*/) {}
@@ -53,7 +53,7 @@ public:
 struct node_parts {
     net::loop* loop = nullptr;
     std::shared_ptr<runtime::engine> engine{};
-    std::shared_ptr<journal> records{};  // null: nothing is written down, nobody can ask
+    std::shared_ptr<journal> records{};  // null: nothing is recorded, no user can ask
     node_identity me{};
     std::size_t runs_max = 8;
     std::shared_ptr<dispatch_observer> observer{};

@@ -34,7 +34,7 @@ node_state::node_state(node_parts made_of)
       ids{loop.ids()} {}
 
 void node_state::spawn(awaitable<void> what) {
-    // One that ended by an exception would leave its key state at work for ever, and nobody would
+    // One that ended by an exception would leave its key state at work for ever, and no node would
     // know.
     boost::asio::co_spawn(loop.get_executor(), keep_alive(home.lock(), std::move(what)),
                           net::unattended{});

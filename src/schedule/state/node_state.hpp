@@ -49,7 +49,7 @@ struct node_state {
     // Constant after construction
     net::loop& loop;
     std::shared_ptr<runtime::engine> engine;
-    std::shared_ptr<journal> records;  // null: nothing is written down, nobody can ask
+    std::shared_ptr<journal> records;  // null: nothing is recorded, no user can ask
     node_identity me;
     millis recording_timeout;
     std::shared_ptr<dispatch_observer> observer;
@@ -57,7 +57,7 @@ struct node_state {
 
     // State
     node_clock clock;
-    net::timer time_changed;      // cancelled so that whoever hands out what is due looks again
+    net::timer time_changed;      // cancelled so that the timekeeper looks again
     std::stop_source call_off{};  // ends claims that wait
     work_count work;              // on the queues of keys
     std::minstd_rand random;

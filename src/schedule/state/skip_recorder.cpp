@@ -36,8 +36,8 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
         for (auto& one : which->decisions.queue().take_skipped())
             left.push_back({std::move(one), false});
         while (left.size() > skips_kept_max) left.pop_front();
-        // Whoever has not read the control state does not know what the others do: a row of its own
-        // might keep them from running what it has only not begun itself.
+        // A node that has not read the control state does not know what the others do: a row of its
+        // own might keep them from running what it has only not begun itself.
         if (!node_.records || !control_.knows_pauses()) {
             tell(*which, left);
             if (!node_.records || !control_.is_learning()) left.clear();
@@ -68,7 +68,7 @@ void skip_recorder::tell(const track& which, std::deque<unwritten_skip>& skipped
     }
 }
 
-// An occurrence that has a row has run elsewhere, or somebody else has told that it was skipped.
+// An occurrence that has a row has run elsewhere, or another node has told that it was skipped.
 // What the journal does not take is left.
 awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
                                      std::deque<unwritten_skip>& left) {

@@ -27,8 +27,8 @@ constexpr std::chrono::nanoseconds metadata_timeout = 1s;
 
 failure denied(std::string detail) { return {errc::denied, std::move(detail)}; }
 
-// An end by this machine's clock, which may be wrong; whoever handed the keys out said what time it
-// is as well.
+// An end by this machine's clock, which may be wrong; the server that issued the keys said what
+// time it is as well.
 time::wall_instant by_own_clock(const net::loop& where, time::wall_instant end,
                                 const net::https_response& answer) {
     if (!answer.date) return end;

@@ -22,7 +22,7 @@
 
 namespace pawl::cas {
 
-// What nobody's truth asks for is removed when it is as old as this.
+// What no truth asks for is removed when it is as old as this.
 constexpr millis hint_ages_in = std::chrono::minutes{10};
 
 class cas_journal : public journal, public std::enable_shared_from_this<cas_journal> {

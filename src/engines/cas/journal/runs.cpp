@@ -10,7 +10,7 @@ namespace pawl::cas {
 namespace {
 
 // The newest events stand in the truth until they are so many or so long: a function of themselves,
-// so that a page has the same events whoever writes it.
+// so that a page has the same events whichever process writes it.
 constexpr std::size_t events_here_max = 16;
 constexpr std::size_t event_bytes_here_max = 4096;
 constexpr std::size_t batch_without_bound = 100;

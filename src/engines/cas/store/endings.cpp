@@ -46,7 +46,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
     record_name name{record_kind::fence, resource};
     decide_step<fence_result> decide = [&](const seen& stands,
                                            std::string nonce) -> async<decision<fence_result>> {
-        // A resource that nobody has asked for may be one that was forgotten with all others.
+        // A resource that no caller has asked for may be one that was forgotten with all others.
         if (stands.at.empty() || space_->is_due()) {
             const auto looked = co_await space_->look(*open);
             if (looked.has_error()) co_return looked.error();
@@ -82,7 +82,7 @@ void cas_store::purge_now_and_then(const std::string& after) {
                           net::unattended{});
 }
 
-// Nobody waits for it: what goes wrong is tried again another time.
+// No caller waits for it: what goes wrong is tried again another time.
 boost::asio::awaitable<void> cas_store::purge(std::shared_ptr<cas_store> self, std::string after) {
     auto purging = self->purge_page(std::move(after), purge_page_max, self->deadline());
     const auto looked = co_await std::move(purging);

@@ -18,8 +18,8 @@ constexpr std::chrono::seconds opening_max{60};
 // else fail because it is the first. The medium has answered then, so it is not one that is gone.
 constexpr millis making_wait_max{20'000};
 
-// A medium that is gone is given up by its own client at about the verb's end: whoever asks once
-// hears from it why, and not from here that it may be asked again.
+// A medium that is gone is given up by its own client at about the verb's end: a caller that asks
+// once hears from it why, and not from here that it may be asked again.
 constexpr millis cause_wait_max{250};
 
 // A medium that was rejected is asked again after this: it may have been replaced.
@@ -81,7 +81,7 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
         self->rejected_until_ = self->records_->now() + rejected_for;
     }
     self->opening_.reset();
-    // Nothing but a namespace was made, and whoever asks next makes it again.
+    // Nothing but a namespace was made, and the next caller makes it again.
     if (end.has_error() && end.error().code == errc::outcome_unknown)
         end = failure{errc::unreachable, end.error().detail};
     mine->end = std::move(end);

@@ -1,5 +1,5 @@
 // Renewal of many leases: one conditional write each from the state that is remembered, and a look
-// only where that was changed by somebody else.
+// only where that was changed by another process.
 #include "engines/cas/store/verbs.hpp"
 
 #include "net/for_each_bounded.hpp"

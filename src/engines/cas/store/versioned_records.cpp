@@ -19,7 +19,7 @@ constexpr std::size_t sightings_max = 1024;
 // Who wants a key looks at it more often than that.
 constexpr std::chrono::hours sighting_age_max{1};
 
-// The first conflicts are answered at once: somebody has made progress.
+// The first conflicts are answered at once: another process has made progress.
 constexpr int conflicts_at_once = 3;
 constexpr std::chrono::milliseconds back_off_max{100};
 
@@ -63,7 +63,7 @@ async<write_answer> versioned_records::write(change what, instant until) {
     auto writing = on_->write(std::move(what), until);
     auto got = co_await std::move(writing);
     hear(got);
-    // Without the time that it asked for nobody knows whether what it wrote is over.
+    // Without the time that it asked for it is unknown whether what it wrote is over.
     if (asks_time && got.has_value() && tells_no_time(*got))
         co_return failure{errc::outcome_unknown, place() +
                                                      ": the answer to a write does not tell the "

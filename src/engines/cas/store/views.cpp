@@ -11,7 +11,7 @@
 namespace pawl::cas {
 namespace {
 
-// Where the store wakes nobody: how often a waiter looks, give or take a fifth.
+// Where the store wakes no waiter: how often a waiter looks, give or take a fifth.
 constexpr millis poll_pause{1'000};
 
 // After a wake-up that was none.
@@ -62,7 +62,7 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
     co_return shown;
 }
 
-// Without a push every look is a request, and whoever waits has just been told that the key is
+// Without a push every look is a request, and a waiter has just been told that the key is
 // held: so the first look is after a pause as well.
 async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
     const auto self = shared_from_this();

@@ -165,7 +165,7 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
 
 async<examination> medium::examine(instant until) {
     const auto self = shared_from_this();
-    // Whoever looks first finds no table: it is made, as for any other verb.
+    // The first look finds no table: it is made, as for any other verb.
     if (!on_->is_known()) {
         auto preparing = on_->prepare(until);
         const auto ready = co_await std::move(preparing);

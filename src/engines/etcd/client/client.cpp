@@ -39,8 +39,8 @@ constexpr int ping_every_ms = 10'000;
 // How long after its deadline gRPC may tell of it.
 constexpr millis late_answer_max{1'000};
 
-// gRPC writes to standard error what a caller is told in one line of ours. Whoever wants its words
-// sets GRPC_VERBOSITY.
+// gRPC writes to standard error what a caller is told in one line of ours. A user who wants its
+// words sets GRPC_VERBOSITY.
 void silence_grpc() {
     static std::once_flag once;
     std::call_once(once, [] {
@@ -401,7 +401,7 @@ void client::wake(store_down which) {
         if (which == store_down::retry || unconnected == which) each->set();
 }
 
-// Goes on while somebody waits for it.
+// Goes on while a caller waits for it.
 boost::asio::awaitable<void> client::connect(std::shared_ptr<client> self) {
     struct under_way {
         client& who;
@@ -563,7 +563,7 @@ void client::close_from_anywhere() {
 }
 
 void client::loop_ends() {
-    // Coroutines that wait die with the loop; those of gRPC's threads find nobody.
+    // Coroutines that wait die with the loop; those of gRPC's threads find no waiter.
     closed_.set();
 }
 

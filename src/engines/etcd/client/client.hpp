@@ -81,7 +81,7 @@ public:
 
     // Ends when a node is ready to serve, or says why none is. Cancellable.
     async<void> ready(request_limits limits);
-    // One request with its answer. Cancellable where nobody blocks for it.
+    // One request with its answer. Cancellable where no thread blocks for it.
     template <class Response>
     async<Response> ask(const char* path, const google::protobuf::MessageLite& request, effect what,
                         request_limits limits) {
@@ -111,7 +111,7 @@ public:
     // Of the present node, when it was last asked. REQUIRES: ready() has ended well.
     const node_facts& facts() const { return *facts_; }
 
-    // Thread-safe. Nobody waits any more.
+    // Thread-safe. No caller waits any more.
     void close_from_anywhere();
 
 private:

@@ -20,7 +20,7 @@ namespace pawl::etcd {
 
 class duplex;
 
-// Whoever the stream belongs to. Called on the loop.
+// The owner of a stream. Called on the loop.
 class stream_user {
 public:
     virtual ~stream_user() = default;
@@ -30,7 +30,7 @@ public:
     virtual void ended(const std::shared_ptr<duplex>& from, const grpc::Status& status) = 0;
 };
 
-// Thread-safe. Lives until the stream has ended, whoever lets go of it.
+// Thread-safe. Lives until the stream has ended, whatever lets go of it.
 class duplex : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                public std::enable_shared_from_this<duplex> {
 public:

@@ -40,8 +40,8 @@ public:
     void give_back(const etcd_lease& lease);
     // Of exactly so many seconds, never used before.
     async<etcd_lease> grant(std::int64_t seconds, request_limits limits);
-    // Gives up a lease with whatever is attached to it. Nobody waits for that; should it fail, the
-    // lease ends by itself.
+    // Gives up a lease with whatever is attached to it. No caller waits for that; should it fail,
+    // the lease ends by itself.
     void revoke(std::int64_t lease);
     // All are gone, as after a loss of data.
     void forget() { empty_.clear(); }

@@ -34,7 +34,7 @@ async<std::vector<std::int64_t>> beat::ended(instant deadline) {
     failure why{errc::outcome_unknown,
                 client.present_place() +
                     (late ? ": no answer within " + waited : ": cancelled by the caller")};
-    // Whatever it says later, nobody waits for it any more; the next beat begins anew.
+    // Whatever it says later, no caller waits for it any more; the next beat begins anew.
     if (late) on_->give_up_stream(why);
     co_return why;
 }

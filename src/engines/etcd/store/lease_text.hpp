@@ -29,7 +29,7 @@ struct key_names {
 
     std::string marker;     // since when this data has been whole
     std::string lock;       // exists while the key is held
-    std::string pause;      // exists while the key is held by nobody
+    std::string pause;      // exists while the key is in cooldown
     std::string record;     // who held it last; goes after the retention
     std::string done;       // the last occurrence that is done; goes with the record
     std::string withdrawn;  // claims that were given up

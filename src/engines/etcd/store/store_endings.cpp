@@ -19,7 +19,7 @@ async<bool> etcd_store::do_release(std::string key, fence_token token, release_o
     co_return co_await std::move(asking);
 }
 
-// The etcd lease that keeps a key which nobody holds any more; 0: it is free at once.
+// The etcd lease that keeps a key which no process holds any more; 0: it is free at once.
 async<std::int64_t> etcd_store::pause_lease(const release_options& how, millis elapsed,
                                             std::int64_t own, instant deadline) {
     if (how.min_hold == release_options::until_expiry) co_return own;
@@ -166,7 +166,7 @@ async<etcd_store::again_or<bool>> etcd_store::try_force_release(const std::strin
     co_return true;
 }
 
-// Rule 5, where nobody holds the key any more: its newest token ends the pause.
+// Rule 5, where no process holds the key any more: its newest token ends the pause.
 async<etcd_store::again_or<bool>> etcd_store::end_pause(const std::string& key, fence_token token,
                                                         const snapshot& seen, instant deadline) {
     const auto last = seen.record ? parse_record(seen.record->value()) : std::nullopt;

@@ -188,7 +188,7 @@ async<renewal> etcd_store::renew_slowly(const held& lease, const due& seen, inst
     co_return *extended ? renewal::renewed : renewal::lost;
 }
 
-// Under the same token, if nobody took the key since it expired.
+// Under the same token, if no other process took the key since it expired.
 async<renewal> etcd_store::carry_on(const held& lease, const due&, millis ttl, instant deadline) {
     const auto seen = co_await look(lease.key, deadline);
     if (seen.has_error()) co_return seen.error();

@@ -429,7 +429,7 @@ async<cas::listing> medium::list(cas::list_order what, instant until) {
 
 async<examination> medium::examine(instant until) {
     const auto self = shared_from_this();
-    // Whoever looks first finds no collection: it is made, as for any other verb.
+    // The first look finds no collection: it is made, as for any other verb.
     if (on_.is == topology::unknown) {
         auto preparing = prepare(until);
         const auto ready = co_await std::move(preparing);

@@ -102,7 +102,7 @@ bool is_greeting(const std::array<unsigned char, 5>& bytes) {
     return bytes[3] == 0 && (bytes[4] == PROTOCOL_VERSION || bytes[4] == 0xff);
 }
 
-// The handshake reads with read(2): it must end even where nobody is left to call abort().
+// The handshake reads with read(2): it must end even where no thread is left to call abort().
 void bound_reads(int descriptor, instant until) {
     const auto left = std::max(std::chrono::ceil<millis>(until - lease_clock::now()), millis{1});
     const timeval bound{left.count() / 1000, left.count() % 1000 * 1000};

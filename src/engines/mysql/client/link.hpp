@@ -3,7 +3,7 @@
 //
 // Its handshake of TLS does block, so such a log-in is made on a thread of the loop's pool.
 //
-// The client library has no timeouts that suit a lease: it counts whole seconds. Here somebody else
+// The client library has no timeouts that suit a lease: it counts whole seconds. Here the caller
 // calls abort() when the time is up.
 #pragma once
 

@@ -33,7 +33,7 @@ struct mysql_settings {
     std::string database;
     std::optional<net::tls_settings> tls;            // empty: no TLS
     std::size_t connections_max = 16;                // of one store; opened as they are needed
-    std::size_t connections_min = 1;                 // that stay, once opened, although nobody asks
+    std::size_t connections_min = 1;                 // that stay, once opened, even when idle
     millis idle_max{60'000};                         // the others are closed after that
     std::shared_ptr<connection_provider> lent_by{};  // then nothing of where and how counts
 };

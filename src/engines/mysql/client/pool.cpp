@@ -234,11 +234,11 @@ void pool::wake_one() {
     first->wake();
 }
 
-// False when the connection is over. REQUIRES: somebody waits.
+// False when the connection is over. REQUIRES: a request waits.
 boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
     auto one = std::move(requests_.front());
     requests_.pop_front();
-    // Whoever gave up before it was sent need not have it done.
+    // What was given up before it was sent need not be done.
     if (!one.who->waits()) co_return true;
     line->deadline = one.deadline;
     reply got;
@@ -298,8 +298,8 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
             }
         }
         if (is_locked(error)) {
-            // The row may stay so for long: whoever waits for a connection goes first. That nothing
-            // was done is known now, and would not be in the middle of the next wait.
+            // The row may stay so for long: a request that waits for a connection goes first. That
+            // nothing was done is known now, and would not be in the middle of the next wait.
             one.last = explain_rejection(place_, error);
             if (lease_clock::now() + 2 * lock_wait < one.deadline)
                 requests_.push_back(std::move(one));

@@ -70,12 +70,12 @@ public:
     // What the server said last; until then how many bytes a text may have usually.
     const session_facts& facts() const noexcept { return facts_; }
     bool stands() const noexcept { return standing_ > 0; }
-    // What is asked now waits for nobody: for a connection that is to be opened, at most.
+    // What is asked now waits for no other request: for a connection that is to be opened, at most.
     bool is_free() const noexcept {
         return !idle_.empty() || (requests_.empty() && (delivering_ || lines_.empty()));
     }
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

@@ -208,7 +208,7 @@ async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
 
 // ---- The audit
 
-// Until nobody else has come between the look at the newest entry and the one that follows it.
+// Until no other writer has come between the look at the newest entry and the one that follows it.
 async<audit_entry> journal_on_mysql::append_audit(audit_draft what) {
     const auto give_up = lease_clock::now() + settings_->common.timeout;
     do {

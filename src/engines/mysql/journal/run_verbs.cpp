@@ -71,8 +71,8 @@ std::string its_run() { return journal_statements::all().of_locked.with({}); }
 
 // ---- Runs, by their runner
 
-// A run whose row somebody keeps locked is as it was last committed: nobody can take it over
-// meanwhile, and the other runs need not go stale because of it.
+// A run whose row another session keeps locked is as it was last committed: no node can take it
+// over meanwhile, and the other runs need not go stale because of it.
 async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> runs) {
     std::vector<beat> answers(runs.size(), beat::stale);
     places all(runs.size());

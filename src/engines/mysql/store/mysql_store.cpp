@@ -323,8 +323,8 @@ async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
     co_return answers;
 }
 
-// A connection that is free serves at once. Others may wait for rows that somebody keeps locked,
-// for as long as the timeout; then there is one for renewals alone.
+// A connection that is free serves at once. Others may wait for rows that another session keeps
+// locked, for as long as the timeout; then there is one for renewals alone.
 async<response> mysql_store::ask_to_renew(std::string text) {
     if (pool_->is_free()) {
         auto asking = pool_->ask(std::move(text), when_locked::tell);

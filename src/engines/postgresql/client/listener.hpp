@@ -35,7 +35,7 @@ public:
     listener(net::loop& where, std::shared_ptr<const postgresql_settings> settings,
              std::shared_ptr<pool> asking);
 
-    // Notifications do not arrive, or are not wanted: whoever waits must poll. Thread-safe.
+    // Notifications do not arrive, or are not wanted: waiters must poll. Thread-safe.
     bool is_deaf() const noexcept;
     const std::string& channel() const noexcept { return channel_; }
 

@@ -70,7 +70,7 @@ public:
                                                      std::shared_ptr<pool> other, statement what);
 
     bool stands() const noexcept { return !lines_.empty(); }
-    // What is asked now waits for nobody; for a connection that is to be opened, at most.
+    // What is asked now waits for no other request; for a connection that is to be opened, at most.
     bool is_free() const;
     // The connection that has stood longest; empty when there is none.
     std::shared_ptr<wire> any_wire() const;
@@ -85,7 +85,7 @@ public:
     // True when the default transaction would not do.
     bool wraps() const noexcept { return wraps_; }
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

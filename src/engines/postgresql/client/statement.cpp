@@ -33,7 +33,7 @@ void append_array_head(std::string& to, Oid element, std::size_t count) {
     append_number(to, 1, 4);
 }
 
-// FNV-1a: names must differ where texts do, and nobody picks the texts to make them meet.
+// FNV-1a: names must differ where texts do, and no attacker picks the texts to make them meet.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;

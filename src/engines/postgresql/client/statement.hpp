@@ -15,7 +15,7 @@
 namespace pawl::postgresql {
 
 // What is sent, and the name under which it may be prepared. The name is made of the text, so that
-// behind a pooler a statement of that name is this statement, whoever prepared it.
+// behind a pooler a statement of that name is this statement, whichever client prepared it.
 struct statement_text {
     explicit statement_text(std::string sql);
 

@@ -32,7 +32,7 @@ struct reply {
     std::string message;
 };
 
-// Used on its loop only. close() ends every wait soon; whoever waits keeps the wire alive.
+// Used on its loop only. close() ends every wait soon; a waiter keeps the wire alive.
 class wire final : public std::enable_shared_from_this<wire>, private net::io_object {
 public:
     using executor_type = net::loop::executor_type;

@@ -376,7 +376,7 @@ async<void> postgresql_store::wait_change(std::string key, fence_token seen) {
     watcher waiting{listener_, key};
     auto confirming = waiting.confirmed();
     const auto confirmed = co_await std::move(confirming);
-    // Whoever gave up expects no answer, and no trouble either.
+    // A caller that gave up expects no answer, and no trouble either.
     if (given_up()) co_return result<void>{};
     if (confirmed.has_error()) co_return confirmed.error();
     // What changed before we listened was never announced to us.
@@ -432,7 +432,7 @@ void postgresql_store::purge_now_and_then() {
     boost::asio::co_spawn(executor_, purge(shared_from_this()), boost::asio::detached);
 }
 
-// Detached: nobody waits for it, and the next one makes up for one that failed.
+// Detached: no caller waits for it, and the next one makes up for one that failed.
 boost::asio::awaitable<void> postgresql_store::purge(std::shared_ptr<postgresql_store> self) {
     auto asked = self->call(self->text_->purge);
     asked.add_bytes(self->purged_to_);

@@ -36,7 +36,7 @@ public:
     // Use make().
     cluster_map(net::loop& where, std::shared_ptr<const redis_settings> settings);
 
-    // Null while nobody is known to serve it.
+    // Null while no server is known to serve it.
     const server_ptr& at(std::size_t shard) const { return shards_.at(shard); }
     // The node at this address, known or new.
     server_ptr node(const server_address& where);
@@ -50,7 +50,7 @@ public:
     // The same in the background.
     void refresh_soon();
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

@@ -90,7 +90,7 @@ public:
     // The server is not to be used any more: who waits is told, and the pipeline is closed.
     void retire(const std::string& why);
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

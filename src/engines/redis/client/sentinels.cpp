@@ -203,7 +203,7 @@ boost::asio::awaitable<void> sentinels::listen(std::shared_ptr<sentinels> self, 
     if (!self->closed_) self->pulse_->cancel();
 }
 
-// A network that swallows packets ends no connection: only an answer shows that somebody is there.
+// A network that swallows packets ends no connection: only an answer shows that a peer is there.
 void sentinels::keep_alive(const std::shared_ptr<net::byte_stream>& stream) {
     if (closed_) return;
     pulse_->cancel();
@@ -248,7 +248,7 @@ boost::asio::awaitable<void> sentinels::compare(std::shared_ptr<sentinels> self)
 void sentinels::note(const server_address& master) {
     const bool another = master_ && *master_ != master;
     master_ = master;
-    // Posted: whoever located it has not dialled it yet.
+    // Posted: the caller that located it has not dialled it yet.
     if (another)
         boost::asio::post(executor_, [self = shared_from_this()] {
             if (self->moved_) self->moved_(*self->master_);

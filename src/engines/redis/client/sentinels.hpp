@@ -47,7 +47,7 @@ public:
     };
     async<std::vector<sentinel_reply>> ask_quorum(instant deadline);
 
-    // Thread-safe. Nobody is told anything any more.
+    // Thread-safe. No caller is notified any more.
     void close_from_anywhere();
 
 private:

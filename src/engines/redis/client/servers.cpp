@@ -193,7 +193,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
     const auto link = last.to->link;
     if (last.got.has_error()) {
         if (!map_) return next_step::finished;
-        // The node may be gone for good: somebody else may know.
+        // The node may be gone for good: another node may know.
         map_->refresh_soon();
         last.unreached = std::move(last.to);
         return last.got.error().code == errc::unreachable ? next_step::later : next_step::finished;
@@ -339,7 +339,7 @@ struct servers::many {
     std::vector<std::size_t> asked;  // to be asked of another node, each by itself
     instant deadline{};
     bool with_text = false;  // some node does not know the script
-    bool hurried = true;     // nobody needs time
+    bool hurried = true;     // no node needs time
     std::size_t under_way = 0;
     net::event all_back;
 };

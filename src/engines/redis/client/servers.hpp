@@ -52,7 +52,7 @@ public:
     async<std::vector<server_ptr>> all(instant deadline);
 
     instant deadline_from_now() const;
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

@@ -1,4 +1,4 @@
-// The connection on which Redis tells that a key changed: a channel for each key that somebody
+// The connection on which Redis tells that a key changed: a channel for each key that a caller
 // waits for.
 #pragma once
 
@@ -39,7 +39,7 @@ public:
 
     // The server that is, or was last, dialled.
     const std::string& server() const noexcept { return server_; }
-    // Gives up the connection, which ends every wait, and dials again if somebody waits then.
+    // Gives up the connection, which ends every wait, and dials again if a caller waits then.
     void drop();
 
 private:

@@ -15,7 +15,7 @@
 
 namespace pawl::redis {
 
-// Bounds of one call of a script, during which Redis serves nobody else. What is longer takes
+// Bounds of one call of a script, during which Redis serves no other client. What is longer takes
 // several, each one atomic step.
 constexpr std::size_t beats_a_call = 250;
 constexpr std::size_t rows_a_call = 100;

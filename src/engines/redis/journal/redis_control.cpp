@@ -192,7 +192,7 @@ async<std::vector<node_entry>> redis_journal::list_nodes() {
 // ---- The audit
 
 // Redis has no SHA-256 for scripts: the entry is made here behind the newest that was shown, and
-// written only if that is still the newest. Somebody is first each time, so all come to an end.
+// written only if that is still the newest. One writer is first each time, so all come to an end.
 async<audit_entry> redis_journal::append_audit(audit_draft what) {
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();

@@ -39,7 +39,7 @@ result<std::optional<record>> parse_record(std::string_view key, std::string_vie
         !take_number(text, acquired))
         return wrong;
     if (last == 0) return std::optional<record>{};
-    take_word(text);  // whether somebody waits
+    take_word(text);  // whether a client waits
     const auto done = take_word(text);
     take_word(text);  // withdrawn ids
     take_word(text);  // the claim's id
@@ -48,7 +48,7 @@ result<std::optional<record>> parse_record(std::string_view key, std::string_vie
     seen.owner = text;
     const bool live = now < until;
     seen.holder = fence_token{live ? static_cast<std::uint64_t>(holder) : 0};
-    // Rounded up, so that whoever waits for it does not ask a moment too early.
+    // Rounded up, so that a waiter does not ask a moment too early.
     seen.remaining = millis{live ? (until - now + 999) / 1000 : 0};
     seen.acquired_at = acquired / 1000;
     seen.last_token = fence_token{static_cast<std::uint64_t>(last)};

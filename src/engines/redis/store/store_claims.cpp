@@ -48,8 +48,8 @@ script_call redis_store::acquire_call(const claim& wanted, const spot& at) const
     return call;
 }
 
-// A quarantine is of a namespace, and every shard remembers it for itself: those that nobody claims
-// in until a restart would not know that they were whole before it. And while one of them is
+// A quarantine is of a namespace, and every shard remembers it for itself: those that no client
+// claims in until a restart would not know that they were whole before it. And while one of them is
 // quarantined all of them are. A shard that cannot be reached does without, and is then quarantined
 // by itself, longer than need be.
 boost::asio::awaitable<void> redis_store::mark_shards() {

@@ -15,7 +15,7 @@ namespace pawl::redis {
 
 namespace {
 
-// Leases renewed by one call of the script: Redis serves nobody else meanwhile, for about 2 ms.
+// Leases renewed by one call of the script: Redis serves no other client meanwhile, for about 2 ms.
 constexpr std::size_t renew_batch_max = 512;
 
 }  // namespace

@@ -48,7 +48,7 @@ boost::asio::awaitable<void> redis_store::count_waiters(std::vector<record>& rec
         command.add("PUBSUB").add("NUMSUB");
         for (const auto& seen : records) command.add(spot_of(seen.key).in.channel, seen.key);
         const auto got = co_await one->link->ask(scratch_, 1, deadline);
-        // Without the privilege nobody knows, which is no failure.
+        // Without the privilege it is unknown, which is no failure.
         if (got.has_error() || got->elements.size() != records.size() * 2) co_return;
         for (std::size_t i = 0; i < records.size(); ++i) {
             const auto channel = spot_of(records[i].key).in.channel + records[i].key;
@@ -97,7 +97,7 @@ async<std::vector<std::optional<record>>> redis_store::inspect_many(std::vector<
         for (std::size_t i = 0; i < group.size(); ++i) {
             const auto& key = keys[group[i]];
             if (!parts[i + 1].is_text()) continue;
-            // Whoever has to know why one cannot be read asks for it alone.
+            // A caller that has to know why one cannot be read asks for it alone.
             auto one = parse_record(key, parts[i + 1].text, parts[0].number);
             if (one.has_value()) all[group[i]] = std::move(*one);
         }

@@ -15,7 +15,7 @@ fence_token token_of(const redis::reply& value) {
     return fence_token{static_cast<std::uint64_t>(value.number)};
 }
 
-// How long a claim that was given up may still arrive, over a connection that nobody reads any
+// How long a claim that was given up may still arrive, over a connection that is not read any
 // more.
 millis longest_delay(const claim& wanted) {
     return std::max<millis>(wanted.ttl, std::chrono::seconds{60});

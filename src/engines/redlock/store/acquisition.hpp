@@ -1,7 +1,7 @@
 // One attempt at a claim on all nodes: carries what the election says to them, and back.
 //
-// Lives until the last node has answered, whoever still waits: late promises are confirmed, or
-// given back.
+// Lives until the last node has answered, whether a caller still waits or not: late promises are
+// confirmed, or given back.
 #pragma once
 
 #include "engines/redlock/store/election.hpp"
@@ -30,7 +30,7 @@ public:
     // The outcome, or why there is none.
     election::outcome outcome() const;
 
-    // Nobody wants the outcome: what was promised is given back.
+    // No caller wants the outcome: what was promised is given back.
     void abandon();
 
 private:

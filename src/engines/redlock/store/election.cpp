@@ -44,7 +44,7 @@ void election::voted(std::size_t node, vote answer, std::vector<order>& orders) 
         if (may_arrive) orders.push_back({order::kind::forget, node, {}});
         return;
     }
-    // The token of the lock is fixed: whoever promised late joins under it.
+    // The token of the lock is fixed: a node that promised late joins under it.
     if (number(token_) != 0) {
         if (own) confirm_from(node, orders);
         return consider_confirmations(orders);
@@ -115,7 +115,7 @@ void election::confirmed(std::size_t node, result<bool> agreed, std::vector<orde
         one.answer = vote{agreed.error()};
     } else {
         one.at = *agreed ? stage::agreed : stage::rejected;
-        // What it promised would keep the key from others for the whole TTL, and help nobody.
+        // What it promised would keep the key from others for the whole TTL, and help no client.
         if (!*agreed && !over_) orders.push_back({order::kind::undo, node, *own_token(one.answer)});
     }
     if (!over_) consider_confirmations(orders);

@@ -29,7 +29,7 @@ struct turned_down {
     busy_reason reason = busy_reason::held;
     millis remaining{};
     fence_token last{};    // the highest that was confirmed or burnt there
-    fence_token holder{};  // 0: nobody, or somebody who was only promised the key
+    fence_token holder{};  // 0: none, or one that was only promised the key
     std::string id;        // of the claim that it is held for
     std::string owner;
 };
@@ -54,14 +54,14 @@ public:
     // are appended.
     void voted(std::size_t node, vote answer, std::vector<order>& orders);
     void confirmed(std::size_t node, result<bool> agreed, std::vector<order>& orders);
-    // Nobody waits for the outcome any more. Whoever claimed will withdraw or repeat the claim.
+    // No caller waits for the outcome any more. The claimer will withdraw or repeat the claim.
     void abandon(std::vector<order>& orders);
 
     struct won {
         fence_token token;
     };
-    // Nobody has a majority, as far as this claim can see: it is worth asking again, after a pause
-    // of random length.
+    // No claim has a majority, as far as this claim can see: it is worth asking again, after a
+    // pause of random length.
     struct split {
         busy meanwhile;
     };

@@ -39,7 +39,7 @@ struct ballot {
 
 struct preparation {
     bool promised = false;      // by a majority
-    std::int64_t highest = 0;   // the latest round that was promised to somebody else
+    std::int64_t highest = 0;   // the latest round that was promised to another client
     millis quarantined{0};      // how long a node in quarantine says nothing yet
     std::size_t forgetful = 0;  // nodes that lost their data after the token was minted
     fence_token reborn{};       // the first token that one of those may judge again

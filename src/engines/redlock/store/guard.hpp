@@ -6,7 +6,7 @@
 // made on it; and what follows is accepted by a majority, unless a later ballot has come between.
 // Any two majorities share a node, so a check that was accepted is seen by each that begins later:
 // an older token is then rejected by every majority. Rejections are written back as well, so that
-// nobody is rejected because of a token that a later check does not see.
+// no writer is rejected because of a token that a later check does not see.
 //
 // A node that lost its data has forgotten what it accepted, so under a quarantine it has no say
 // about tokens that were minted before its data was born: a majority of those that remember must

@@ -55,7 +55,7 @@ private:
         held_lease what;
     };
 
-    // Leases that nobody renewed or released: swept when there may be as many as live ones.
+    // Leases that were neither renewed nor released: swept when there may be as many as live ones.
     void sweep() {
         if (all_.size() < sweep_at_) return;
         const auto now = lease_clock::now();

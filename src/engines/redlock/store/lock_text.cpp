@@ -15,7 +15,7 @@ using redis::take_word;
 
 bool take_phase(std::string_view& text, node_record::phase& at) {
     const auto word = take_word(text);
-    if (word == "-") at = node_record::phase::nobody;
+    if (word == "-") at = node_record::phase::free;
     if (word == "p") at = node_record::phase::promised;
     if (word == "c") at = node_record::phase::confirmed;
     return word == "-" || word == "p" || word == "c";
@@ -71,13 +71,13 @@ std::optional<node_record> parse_record(std::string_view text, std::int64_t now)
     if (!take_number(text, holder) || !take_number(text, until) || !take_number(text, last) ||
         !take_number(text, acquired) || !take_phase(text, seen.at))
         return std::nullopt;
-    take_word(text);  // whether somebody waits
+    take_word(text);  // whether a client waits
     const auto done = take_word(text);
     take_word(text);  // withdrawn ids
     seen.id = take_word(text);
     take_word(text);  // the attempt
     seen.owner = text;
-    // Rounded up, so that whoever waits for it does not ask a moment too early.
+    // Rounded up, so that a waiter does not ask a moment too early.
     seen.remaining = millis{now < until ? (until - now + 999) / 1000 : 0};
     seen.holder = fence_token{static_cast<std::uint64_t>(holder)};
     seen.last = fence_token{static_cast<std::uint64_t>(last)};
@@ -110,7 +110,7 @@ std::optional<record> merge(const std::string& key, observations seen, std::size
         const bool counts = one && (held ? one->holds(*held) : one->is_live());
         times.push_back(counts ? one->remaining : millis{0});
     }
-    // Until fewer than a majority hold it; or, for nobody's, until a majority may be free.
+    // Until fewer than a majority hold it; or, for a free key, until a majority may be free.
     if (held)
         std::sort(times.begin(), times.end(), std::greater<>{});
     else

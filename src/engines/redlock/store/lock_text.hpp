@@ -14,8 +14,8 @@
 namespace pawl::redlock {
 
 struct node_record {
-    enum class phase { nobody, promised, confirmed } at = phase::nobody;
-    fence_token holder{};  // of the phase: nobody's is 0, promised is this node's own
+    enum class phase { free, promised, confirmed } at = phase::free;
+    fence_token holder{};  // of the phase: 0 when free, promised is this node's own
     millis remaining{};    // 0: not live
     fence_token last{};    // the highest that was confirmed or burnt
     std::optional<occurrence> done{};

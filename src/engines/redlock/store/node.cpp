@@ -12,7 +12,7 @@
 namespace pawl::redlock {
 namespace {
 
-// How long a node that is down is tried after somebody last wanted it.
+// How long a node that is down is tried after a caller last wanted it.
 constexpr millis interest{10'000};
 // How many pending commands are tried one after the other though each is rejected.
 constexpr std::size_t rejections_max = 16;

@@ -69,13 +69,13 @@ public:
     // The last request to it failed, and none has succeeded since.
     bool is_down() const noexcept { return why_down_.has_value(); }
     failure why_down() const { return *why_down_; }
-    // Somebody would like to use a node that is down: it is tried until it answers.
+    // A caller would like to use a node that is down: it is tried until it answers.
     void want();
 
     // Told as soon as the node answers, or never if that is later than `until`.
     void retry_later(redis::script_call call, instant until);
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

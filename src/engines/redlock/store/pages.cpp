@@ -63,7 +63,7 @@ boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
     co_await votes->until(enough);
     for (std::size_t which = 0; which < among->size(); ++which) {
         const auto& got = votes->answers()[which];
-        // Without the privilege nobody knows, which is no failure.
+        // Without the privilege it is unknown, which is no failure.
         if (!got || got->has_error() || (*got)->elements.size() != records.size() * 2) continue;
         const auto& subscriber = *among->at(which)->subscriber();
         for (std::size_t i = 0; i < records.size(); ++i) {

@@ -47,7 +47,7 @@ public:
     // Names in every node.
     const std::string lock_prefix, fence_prefix, channel_prefix, index, marker;
 
-    // Thread-safe. Nobody waits for an answer any more.
+    // Thread-safe. No caller waits for an answer any more.
     void close_from_anywhere();
 
 private:

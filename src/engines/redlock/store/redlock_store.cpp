@@ -87,7 +87,7 @@ async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
     const auto id = redis::encode_id(wanted.id);
     const auto sent = lease_clock::now();
     const auto deadline = among_->deadline();
-    // Whoever sees no majority asks again, but trust is counted from the first request on: whether
+    // Without a majority it asks again, but trust is counted from the first request on: whether
     // enough of it is left is for the claimer to say, who withdraws a grant that came too late.
     const auto give_up =
         sent + std::min(settings().timeout / 2, std::max(wanted.ttl / 4, retry_min));

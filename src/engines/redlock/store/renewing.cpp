@@ -110,7 +110,7 @@ async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& vo
     co_return holders;
 }
 
-// The claims of the leases; those that nobody knows any more are looked for.
+// The claims of the leases; those that no node knows any more are looked for.
 async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const held_leases& mine,
                                           std::span<const held> leases) {
     std::vector<candidate> known;

@@ -15,7 +15,7 @@
 
 namespace pawl::redlock {
 
-// Leases renewed by one call of the script: Redis serves nobody else meanwhile, for about 2 ms.
+// Leases renewed by one call of the script: Redis serves no other client meanwhile, for about 2 ms.
 constexpr std::size_t renew_batch_max = 512;
 
 // One answer for each lease, in order. `unknown` where nodes that are silent decide; a failure

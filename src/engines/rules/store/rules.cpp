@@ -7,12 +7,12 @@
 namespace pawl::rules {
 namespace {
 
-// Rounded up, so that whoever waits for it does not ask a moment too early.
+// Rounded up, so that a waiter does not ask a moment too early.
 millis remaining(const lease_state& state, const store_time& now) {
     return std::chrono::ceil<millis>(std::max(state.until - now.elapsed, micros{0}));
 }
 
-void leave_to_nobody(lease_state& state, micros until) {
+void end_hold(lease_state& state, micros until) {
     state.holder = fence_token{};
     state.claim_id.clear();
     state.until = until;
@@ -68,7 +68,7 @@ end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_
     // Occurrences of a key only move forward, so nothing earlier comes back with it.
     if (given_up.occurrence && state.last_done == given_up.occurrence)
         state.last_done = occurrence{number(*given_up.occurrence) - 1};
-    leave_to_nobody(state, std::min(state.until, now.elapsed));
+    end_hold(state, std::min(state.until, now.elapsed));
     return {held, true};
 }
 
@@ -88,7 +88,7 @@ bool force_release(lease_state& state, fence_token token, millis delay, const st
     const bool cooling = number(state.holder) == 0 && delay.count() == 0;
     if ((cooling ? state.last_token : state.holder) != token) return false;
     // No lease is longer, and no sum overflows.
-    leave_to_nobody(state, std::min<micros>(state.until, now.elapsed + std::min(delay, ttl_max)));
+    end_hold(state, std::min<micros>(state.until, now.elapsed + std::min(delay, ttl_max)));
     state.last_token = fence_token{number(state.last_token) + 1};
     return true;
 }
@@ -105,14 +105,14 @@ end_effect release(lease_state& state, fence_token token, const release_options&
     if (number(state.holder) == 0 || state.holder != token) return effect;
     effect.changed = true;
     if (!state.live(now)) {
-        leave_to_nobody(state, state.until);
+        end_hold(state, state.until);
         return effect;
     }
     const auto until =
         how.min_hold == release_options::until_expiry
             ? state.until
             : std::max<micros>(now.elapsed, state.acquired + std::min(how.min_hold, ttl_max));
-    leave_to_nobody(state, until);
+    end_hold(state, until);
     effect.was_holder = true;
     return effect;
 }

@@ -2,8 +2,8 @@
 // asking.
 //
 // std::timed_mutex would do for the first, but g++ 12's thread sanitizer does not know how it
-// waits; and it owes nobody a turn, so that under load a renewal could come too late behind claims
-// that asked after it.
+// waits; and it owes no thread a turn, so that under load a renewal could come too late behind
+// claims that asked after it.
 #pragma once
 
 #include <pawl/clock.hpp>
@@ -41,7 +41,7 @@ public:
         const std::lock_guard lock{mutex_};
         for (auto& next : queue_) {
             if (next.has_turn) continue;
-            // It stays taken: nobody who asks now comes in between.
+            // It stays taken: no thread that asks now comes in between.
             next.has_turn = true;
             next.changed.notify_one();
             return;

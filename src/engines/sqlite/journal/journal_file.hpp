@@ -120,7 +120,7 @@ template <class Step>
 auto journal_file::read(instant deadline, Step step)
     -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))> {
     if (!has_read_.exchange(true, std::memory_order_relaxed)) {
-        // Only if nobody writes just now.
+        // Only if no thread writes just now.
         if (auto turn = to_write(lease_clock::now()); turn.has_value()) {
             auto& by = (*turn)->file->writer();
             by.wait_until(deadline);

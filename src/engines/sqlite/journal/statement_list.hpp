@@ -13,7 +13,7 @@ namespace pawl::sqlite {
 std::string_view sql(std::string_view name);
 
 // What the tables of a journal share: the first error since start() sticks, and turns the answers
-// that follow into nothing; so whoever decides on them looks at fault() before it commits.
+// that follow into nothing; so the caller that decides on them looks at fault() before it commits.
 class noted_statements {
 public:
     explicit noted_statements(connection& on) : on_{on} {}

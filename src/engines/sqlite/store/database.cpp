@@ -103,7 +103,7 @@ result<T> database::write(synchronous durability, instant deadline, Step step) {
     };
     auto answer = transact();
     while (!answer) answer = transact();
-    // To touch the file is to wake all who watch it; where there is none, nobody does.
+    // To touch the file is to wake all who watch it; where there is none, no process watches.
     if (wake) ::utimensat(AT_FDCWD, wake_path_.c_str(), nullptr, 0);
     return std::move(*answer);
 }
@@ -290,8 +290,8 @@ result<fence_result> database::fence(const std::string& resource, fence_token to
 
 result<bool> database::register_waiter(const watched_key& watched, const std::string& waiter,
                                        instant deadline) {
-    // One transaction sees the key and leaves the note: whoever frees the key after it finds the
-    // note, and whoever freed it before is seen.
+    // One transaction sees the key and leaves the note: a process that frees the key after it finds
+    // the note, and one that freed it before is seen.
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<bool> {
         if (has_changed(table.find(watched.key, now), watched.seen, now)) return {false};
         table.put_waiter(watched.key, waiter, now.elapsed + waiter_lifetime);

@@ -67,7 +67,7 @@ public:
                                instant deadline);
 
     // Asks to be woken through the -wake file when the key changes; false if it has changed
-    // already, and then nobody is asked.
+    // already, and then no process is asked.
     result<bool> register_waiter(const watched_key& watched, const std::string& waiter,
                                  instant deadline);
     result<bool> remove_waiter(const std::string& key, const std::string& waiter, instant deadline);

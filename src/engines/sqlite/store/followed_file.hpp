@@ -1,6 +1,6 @@
 // The file at a path as one object uses it: with what it has prepared on it, and opened anew where
-// another file has taken the path, because what is in a file that nobody else can open excludes
-// nobody.
+// another file has taken the path, because what is in a file that no other process can open
+// excludes none.
 #pragma once
 
 #include "base/duration.hpp"
@@ -94,10 +94,10 @@ public:
         }
     }
 
-    // REQUIRES: nobody else knows this object, or writers_ and readers_ are held.
+    // REQUIRES: no other thread knows this object, or writers_ and readers_ are held.
     std::optional<failure> reopen(instant deadline) {
         session_.reset();
-        remember({});  // whoever comes next tries again, should this fail
+        remember({});  // the next caller tries again, should this fail
         auto opened = open_session(deadline);
         if (opened.has_error()) return opened.error();
         session_ = std::move(*opened);
@@ -158,7 +158,7 @@ private:
     const std::string what_;
     const millis timeout_;
 
-    // A writer takes writers_, then the file's; a reader readers_; whoever opens the file anew
+    // A writer takes writers_, then the file's; a reader readers_; to open the file anew takes
     // writers_ and readers_, in this order.
     deadline_mutex writers_;
     deadline_mutex readers_;

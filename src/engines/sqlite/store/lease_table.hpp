@@ -14,7 +14,7 @@
 namespace pawl::sqlite {
 
 // Used by one thread at a time. The first error since begin() sticks: it turns the answers that
-// follow into nothing, so whoever decides on them must look at fault() before it commits.
+// follow into nothing, so the caller that decides on them must look at fault() before it commits.
 class lease_table {
 public:
     // `file` is the one that the connection has open.

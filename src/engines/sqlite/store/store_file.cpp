@@ -24,7 +24,7 @@ constexpr std::int64_t layout = 1;
 constexpr mode_t file_mode = 0660;
 
 // When the log is emptied into the file, in pages of 2 KiB. SQLite does the first by itself, and
-// starts the log anew when nobody reads: where somebody always does, it would grow without end. So
+// starts the log anew when no process reads: where one always does, it would grow without end. So
 // from the second on the readers of that moment are waited for, but not for long, because leases
 // wait as well; and not at every commit.
 constexpr int pages_until_emptied = 1000;
@@ -38,7 +38,7 @@ struct file_system {
 };
 
 // Where neither SQLite's locks nor its shared memory hold between machines. What lies behind FUSE
-// nobody can tell.
+// cannot be told.
 constexpr file_system shared_file_systems[] = {
     {0x6969, "NFS"},          {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},
     {0x517b, "SMB"},          {0x19830326, "BeeGFS"}, {0x47504653, "GPFS"},
@@ -187,7 +187,7 @@ std::optional<failure> write_layout(connection& on, const std::string& path) {
 }
 
 std::optional<failure> prepare_layout(connection& on, const std::string& path) {
-    // In one transaction, or a store that is being made would look like somebody else's.
+    // In one transaction, or a store that is being made would look like another program's.
     if (const int code = on.run("BEGIN"); code != SQLITE_OK) return on.rejected(code);
     const auto header = read_header(on);
     on.run("ROLLBACK");
@@ -220,7 +220,7 @@ result<bool> is_introduced(connection& on, store_file& file, const std::string& 
     return found;
 }
 
-// Numbers the running boot, and marks when the file was born if nobody has.
+// Numbers the running boot, and marks when the file was born if no mark is there.
 std::optional<failure> introduce(connection& on, store_file& file, const std::string& boot_id) {
     if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.rejected(code);
     const auto now = now_here();

@@ -37,7 +37,7 @@ node_stat stat_of(const Stat& raw) {
     return stat;
 }
 
-// Its own log would add lines that nobody can switch off; a failure says what is wrong.
+// Its own log would add lines that cannot be switched off; a failure says what is wrong.
 void drop_log(const char*) {}
 
 // The C client wants no brackets. After a failure it passes two addresses on: of an even number it
@@ -360,7 +360,7 @@ handle_wants client_handle::attend() {
     return wants;
 }
 
-// Where a request cannot be written, the C client closes the socket and says so to nobody: what it
+// Where a request cannot be written, the C client closes the socket and reports it nowhere: what it
 // has sent stays without an answer, and is in the way of the answers over its next connection. It
 // lets go of all that where a connection breaks, so one is begun and broken.
 void client_handle::fail_what_was_sent() {

@@ -1,5 +1,5 @@
 // One handle of ZooKeeper's C client, the variant without threads: it reads, writes and connects
-// only inside the calls below, so whoever waits for its socket is who drives it.
+// only inside the calls below, so the thread that waits for its socket drives it.
 //
 // What the C client says inside those calls is kept until take_events(), so that who is told may
 // ask it anew, or bury it.

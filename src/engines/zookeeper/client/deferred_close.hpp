@@ -1,4 +1,4 @@
-// Handles of sessions that nobody uses any more, but that carry leases or have to be closed.
+// Handles of sessions that no caller uses any more, but that carry leases or have to be closed.
 #pragma once
 
 #include "engines/zookeeper/client/client_handle.hpp"

@@ -1,6 +1,6 @@
 // The four-letter words of a ZooKeeper server: one question over a connection of its own.
 //
-// The C client takes whatever is on the port for a ZooKeeper, and tells nobody why it cannot
+// The C client takes whatever is on the port for a ZooKeeper, and does not say why it cannot
 // connect. So a server is asked `srvr` first, which every server allows unless told otherwise.
 #pragma once
 

@@ -339,7 +339,7 @@ void session::turn(cause why) {
     do {
         for (const auto& event : handle_->take_events()) {
             deliver(event);
-            // Whoever was told has ended the session.
+            // The observer has ended the session.
             if (!handle_) break;
         }
         if (handle_) attend();
@@ -568,7 +568,7 @@ void session::look_at_time() {
     const bool unanswered = !deadlines_.empty() && deadlines_.begin()->first <= now &&
                             !waiting_.find(deadlines_.begin()->second)->second.unsent;
     expire(now);
-    // Whoever does not answer in time is not waited for, but another server may be well.
+    // A server that does not answer in time is not waited for, but another server may be well.
     bool due = attend_at_ <= now;
     if (due) attend_at_ = instant::max();
     if (unanswered && state_ == state::connected && handle_) {

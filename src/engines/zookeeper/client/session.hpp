@@ -61,7 +61,7 @@ public:
     }
     // All of them at once; the first failure, or every answer in order.
     async<std::vector<answer>> ask_all(std::vector<request> wanted, instant until);
-    // Sent when there is a connection; nobody waits for the answer.
+    // Sent when there is a connection; no caller waits for the answer.
     void tell(request wanted, instant until);
     // Ends when there is a connection to a server that may write. With store_down::fail it is
     // `unreachable` as soon as no server answers.
@@ -77,7 +77,7 @@ public:
     millis usable_ttl() const noexcept { return longest_ttl(std::min(granted_, timeout_), tick_); }
     std::int64_t id() const noexcept { return id_; }
 
-    // How long the session is needed even when nobody uses it any more: it carries leases.
+    // How long the session is needed even when no caller uses it any more: it carries leases.
     void carry(instant until) { carries_until_ = std::max(carries_until_, until); }
     void lease_began() { ++leases_; }
     void lease_ended() {
@@ -104,7 +104,7 @@ public:
         std::shared_ptr<completion_handler> waiting_;
     };
 
-    // Thread-safe. Nobody uses it any more; it goes when its leases have ended.
+    // Thread-safe. No caller uses it any more; it goes when its leases have ended.
     void close_from_anywhere();
 
 private:

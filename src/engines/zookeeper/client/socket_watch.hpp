@@ -1,4 +1,4 @@
-// Waits on a loop for a socket that somebody else owns and may close at any moment.
+// Waits on a loop for a socket that another object owns and may close at any moment.
 //
 // It watches a duplicate: the number of a socket that was closed may be another file's the next
 // moment, and what the loop then let go of would be that file.

@@ -17,7 +17,7 @@ struct server {
 // Who may touch the znodes that pawl creates.
 enum class access {
     open,    // everybody
-    creator  // whoever logs in with the same user and password
+    creator  // those who log in with the same user and password
 };
 
 struct zookeeper_settings {

@@ -135,7 +135,7 @@ async<bool> ensemble::prepare(session& through, instant until) {
         if (*back) text += " " + std::to_string(clock_);
         request write{request::kind::set, paths_.root(), std::move(text), root->stat.version};
         const auto written = co_await through.ask(std::move(write), until);
-        // Whoever may only read sees it as it is.
+        // A client that may only read sees it as it is.
         if (written.has_error() && written.error().code == errc::denied) co_return true;
         if (written.has_error()) co_return written.error();
         ++generation_;
@@ -143,8 +143,8 @@ async<bool> ensemble::prepare(session& through, instant until) {
     co_return failure{errc::unreachable, place_ + ": " + paths_.root() + " comes and goes"};
 }
 
-// Whether this is the tree that we have written to, but of an earlier time, and nobody has said so
-// yet: a backup of it.
+// Whether this is the tree that we have written to, but of an earlier time, and no client has said
+// so yet: a backup of it.
 async<bool> ensemble::has_gone_back(session& through, instant until) {
     const auto before = newest_zxid_;
     const bool is_known = born_ > clock_;
@@ -181,7 +181,7 @@ async<bool> ensemble::create_root(session& through, instant until) {
     request ask{std::move(steps)};
     const auto made = co_await through.ask(std::move(ask), until);
     if (made.has_error()) co_return made.error();
-    // Somebody else may have been faster.
+    // Another client may have been faster.
     co_return true;
 }
 
@@ -191,7 +191,7 @@ async<bool> ensemble::make_parent(session& through, const std::string& path, ins
     const auto made = co_await through.ask(std::move(ask), until);
     if (made.has_error()) co_return made.error();
     if (made->code != finding_code::no_node) co_return true;
-    // The whole namespace is gone: somebody removed it.
+    // The whole namespace is gone: it was removed.
     const auto again = co_await prepare(through, until);
     if (again.has_error()) co_return again.error();
     request once_more{request::kind::create, parent};

@@ -125,7 +125,7 @@ void expiry_schedule::end_leases(instant now) {
     }
 }
 
-// Until it is gone, or its session is: nobody else deletes it while this process lives.
+// Until it is gone, or its session is: no other process deletes it while this process lives.
 boost::asio::awaitable<void> expiry_schedule::remove(std::shared_ptr<expiry_schedule> self,
                                                      std::shared_ptr<lease_end> what) {
     while (!self->closed_ && !what->where->is_dead()) {

@@ -17,7 +17,7 @@
 
 namespace pawl::zookeeper {
 
-// When a lease is to be deleted. Shared by whoever renews it at the moment.
+// When a lease is to be deleted. Shared by all who renew it at the moment.
 struct lease_end {
     std::shared_ptr<session> where;
     std::string key;

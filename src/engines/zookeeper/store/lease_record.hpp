@@ -17,7 +17,7 @@
 namespace pawl::zookeeper {
 
 struct lease_record {
-    std::string lease;              // name of the ephemeral child; empty: nobody holds the key
+    std::string lease;              // name of the ephemeral child; empty: the key has no holder
     fence_token token{};            // the holder's
     std::int64_t acquired{};        // Unix milliseconds on the leader's clock
     std::int64_t cooldown_until{};  // has no holder until then; 0: not so
@@ -38,7 +38,7 @@ struct write_stamp {
     std::int64_t millis = 0;  // Unix milliseconds on the leader's clock
 };
 
-// Empty: nobody writes such a record.
+// Empty: pawl writes no such record.
 std::optional<lease_record> parse_record(std::string_view text, const write_stamp& written);
 
 // Rule 1.

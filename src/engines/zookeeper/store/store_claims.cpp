@@ -204,8 +204,8 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
 
 // ---- The sweep
 
-// Records outlive their last use by the retention; whoever claims keys removes what is older, a few
-// at a time.
+// Records outlive their last use by the retention; a client that claims keys removes what is older,
+// a few at a time.
 void tree_store::start_sweep(const session_ptr& where) {
     const auto now = lease_clock::now();
     if (sweeping_ || now < next_sweep_ || !tree_->has_clock()) return;

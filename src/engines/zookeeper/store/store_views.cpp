@@ -29,7 +29,7 @@ async<std::optional<record>> tree_store::inspect(std::string key) {
     auto now = now_for(*seen);
     if (!seen->alive && seen->record.cooldown_until > 0) {
         const auto read = co_await tree_->read_clock(**through, until);
-        // Whoever may only read sees it a little less exactly.
+        // A client that may only read sees it a little less exactly.
         if (read.has_value()) now = *read;
         if (read.has_error() && read.error().code != errc::denied) co_return read.error();
     }
@@ -158,22 +158,22 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
     };
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);
-    // Whoever gave up expects no answer, and no trouble either.
+    // A caller that gave up expects no answer, and no trouble either.
     if (given_up()) co_return result<void>{};
     if (through.has_error()) co_return through.error();
     const auto record = tree_->paths().record_of(key);
     for (;;) {
-        const bool nobody = number(seen_token) == 0;
+        const bool is_free = number(seen_token) == 0;
         session::watch on_record{*through, record};
-        request ask{nobody ? request::kind::get_and_watch : request::kind::get, record};
+        request ask{is_free ? request::kind::get_and_watch : request::kind::get, record};
         const auto read = co_await (*through)->ask(std::move(ask), deadline());
         if (given_up()) co_return result<void>{};
         if (read.has_error()) co_return read.error();
         const auto found = tree_->understand(key, *read);
         if (found.has_error()) co_return found.error();
         const bool is_held = found->exists && !found->record.lease.empty();
-        if (nobody) {
-            // Held by nobody until its time is up: whoever changes that writes the record.
+        if (is_free) {
+            // In cooldown until its time is up: whatever changes that writes the record.
             if (is_held || found->record.cooldown_until == 0) co_return result<void>{};
             co_await on_record.fired();
             co_return result<void>{};

@@ -45,7 +45,7 @@ public:
 
 private:
     using session_ptr = std::shared_ptr<session>;
-    // Of one attempt: the answer, or nothing when somebody else was faster and it begins again.
+    // Of one attempt: the answer, or nothing when another client was faster and it begins again.
     // Never const where it is handed on: a constant result<optional<bool>> converts to true.
     template <class T>
     using attempt = async<std::optional<T>>;

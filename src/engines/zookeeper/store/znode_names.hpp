@@ -13,7 +13,7 @@
 namespace pawl::zookeeper {
 
 std::string encode_name(std::string_view key);
-// Empty: nobody encodes a key like that.
+// Empty: pawl encodes no key like that.
 std::optional<std::string> decode_name(std::string_view name);
 
 // Two hexadecimal digits. Never changes, or records would be lost.

@@ -62,7 +62,7 @@ async function failureOf(answer: Response): Promise<RequestFailed> {
 export class Api {
   /** The session's own token, which writes carry; Session keeps it. */
   csrf = '';
-  /** Counts the answers that said nobody is signed in. */
+  /** Counts the answers that said that no user is signed in. */
   readonly turnedAway = signal(0);
 
   overview = () => this.get<Overview>('/overview');
@@ -137,7 +137,7 @@ export class Api {
       throw new RequestFailed(0, `${location.host} does not respond.${doubt}`);
     }
     if (!answer.ok) {
-      // Not for an answer that was still on its way when somebody signed in anew.
+      // Not for an answer that was still on its way when a user signed in again.
       if (answer.status === 401 && path !== '/session' && session === this.csrf) this.turnedAway.update((count) => count + 1);
       throw await failureOf(answer);
     }

@@ -3,7 +3,7 @@ import { CanActivateFn, Router } from '@angular/router';
 
 import { Session } from './session';
 
-/** Leads to the sign-in page, and from there back to where somebody wanted to go. */
+/** Leads to the sign-in page, and from there back to where the user wanted to go. */
 export const signedIn: CanActivateFn = async (_route, state) => {
   const session = inject(Session);
   const router = inject(Router);

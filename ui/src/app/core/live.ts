@@ -85,7 +85,7 @@ class Follower {
     if (asOf === '' && !this.over) this.timer = setTimeout(() => void this.refresh(), rereadAfterMs);
   }
 
-  /** Nobody looks any more. */
+  /** No view looks any more. */
   end(): void {
     this.over = true;
     clearTimeout(this.timer);
@@ -102,7 +102,7 @@ class Follower {
 }
 
 /**
- * Live changes: one stream of events for the whole page, over the topics that somebody wants now. When the stream is
+ * Live changes: one stream of events for the whole page, over the topics that a view wants now. When the stream is
  * lost it comes back by itself; where the server rejects it, lists are read again and again instead.
  */
 @Injectable({ providedIn: 'root' })
@@ -184,7 +184,7 @@ export class Live {
     this.connect();
   }
 
-  /** Nobody is signed in any more. */
+  /** No user is signed in any more. */
   stop(): void {
     this.close();
     clearInterval(this.poller);

@@ -21,7 +21,7 @@ export class Session {
 
   readonly who = this.current.asReadonly();
   readonly signedIn = computed(() => this.current() !== null);
-  /** Somebody was signed in on this page until the server ended it. */
+  /** A user was signed in on this page until the server ended it. */
   readonly over = signal(false);
   /** When the agent was started anew, where that is what has ended the session. */
   readonly restarted = signal('');
@@ -51,7 +51,7 @@ export class Session {
                : 'You are not signed in.';
   }
 
-  /** Asks the server once; true when somebody is signed in. Throws where there is no answer. */
+  /** Asks the server once; true when a user is signed in. Throws where there is no answer. */
   async known(): Promise<boolean> {
     if (this.asked) return this.signedIn();
     try {
@@ -91,15 +91,15 @@ export class Session {
     void this.lookForRestart();
   }
 
-  /** Asks anew who is signed in: in another window it may be somebody else by now, or nobody. */
+  /** Asks anew who is signed in: in another window it may be another user by now, or none. */
   async use(): Promise<void> {
     const before = this.current();
     try {
       const who = await this.whoIsIt();
       if (this.current() === before) this.keepKnown(who);
     } catch (failure) {
-      const nobody = failure instanceof RequestFailed && (failure.status === 401 || failure.status === 403);
-      if (nobody && this.current() === before) this.ended();
+      const signedOut = failure instanceof RequestFailed && (failure.status === 401 || failure.status === 403);
+      if (signedOut && this.current() === before) this.ended();
     }
   }
 

@@ -113,7 +113,7 @@ export function zoneText(zone: string, at: string | number | Date = Date.now()):
 
 /**
  * The server's wall clock as far as this browser can tell, once a second. One timer for the whole page, which stands
- * still while nobody looks.
+ * still while the page is hidden.
  */
 @Injectable({ providedIn: 'root' })
 export class Clock {

@@ -16,8 +16,8 @@ function tokenOf(lock: LockDetail): number {
 }
 
 /**
- * Takes a lock from its holder, or ends its cooldown. It is about exactly the token that was shown when it was opened: whoever comes after
- * that holder is not hit, and it says so when the key passes on meanwhile.
+ * Takes a lock from its holder, or ends its cooldown. It is about exactly the token that was shown when it was opened: a later
+ * holder is not hit, and it says so when the key passes on meanwhile.
  */
 @Component({
   selector: 'pawl-release-dialog',
@@ -50,7 +50,7 @@ export class ReleaseDialog {
     const over = this.cooling() && this.leftMs() === 0;
     return over || lock.held !== shown.held || tokenOf(lock) !== tokenOf(shown);
   });
-  /** Nobody holds it: what is left is to end its cooldown. */
+  /** It has no holder: what is left is to end its cooldown. */
   protected readonly cooling = computed(() => this.shown()?.held === false);
   protected readonly tokenOf = tokenOf;
   /** A renewal moves the end: what counts is the lease as it is now. */

@@ -61,7 +61,7 @@ export class LocksPage {
       (!text || lock.key.toLowerCase().includes(text) || lock.owner.toLowerCase().includes(text) ||
        this.nodes.nodeOf(lock.owner).toLowerCase().includes(text)));
   });
-  /** What has run out is no longer held, even where nobody says so: looked at every few seconds. */
+  /** What has run out is no longer held, even where no event says so: looked at every few seconds. */
   private readonly passing = computed(() => Math.floor(this.clock.localNow() / 5_000) * 5_000);
   protected readonly known = computed(() => this.list().length);
 

@@ -2,7 +2,7 @@ import { signal } from '@angular/core';
 
 import { lineOf } from '../../core/api';
 
-/** One request on somebody's behalf: whether it is under way, and the line that says why it failed. */
+/** One request on a user's behalf: whether it is under way, and the line that says why it failed. */
 export class Mutation {
   readonly busy = signal(false);
   readonly failure = signal('');

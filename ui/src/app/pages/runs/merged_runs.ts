@@ -13,7 +13,7 @@ export function fits(run: Run, filter: RunFilter): boolean {
 
 /**
  * A list, the newest first, with what changed. A run that is there stays, even when it does not fit any more: it has just
- * ended, and to vanish under somebody's eyes would say less than its end. `fresh` are those that came in.
+ * ended, and to vanish under a reader's eyes would say less than its end. `fresh` are those that came in.
  */
 export function mergedRuns(runs: readonly Run[], changed: readonly Run[], filter: RunFilter): { runs: Run[]; fresh: Run[] } {
   const news = new Map(changed.map((run) => [run.id, run]));

@@ -17,7 +17,7 @@ const pageLength = 100;
 const rereadMax = 1_000;
 const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cancelled', 'lost', 'timed_out', 'abandoned', 'skipped'];
 
-/** What ran, the newest first; new runs come in on top where that moves nothing that somebody reads. */
+/** What ran, the newest first; new runs come in on top where that moves nothing that a user reads. */
 @Component({
   selector: 'pawl-runs-page',
   imports: [AsOf, Empty, Failure, Loading, RunTable],
