@@ -20,7 +20,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Commands that ignore SIGTERM have their grace, and their last words are written down.
+// Commands that ignore SIGTERM have their grace, and their last words are recorded.
 constexpr millis stop_allowance{30'000};
 
 std::string signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }

@@ -23,7 +23,7 @@ namespace pawl::agent {
 
 struct agent_parts {
     runtime::core* core = nullptr;
-    std::shared_ptr<journal> records{};  // null: nothing is written down
+    std::shared_ptr<journal> records{};  // null: nothing is recorded
     const exec::launcher* guards = nullptr;
     config::settings configured{};
     std::string file{};           // its name, to be watched; empty: none

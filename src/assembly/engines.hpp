@@ -44,7 +44,7 @@ struct store_plan {
 // application's. Loads the module.
 store_plan plan_store(std::string_view url, const connection_factories& own = {});
 
-// Where runs are written down: at `journal`, or, when that is empty, in the store, if it can. Empty
+// Where runs are recorded: at `journal`, or, when that is empty, in the store, if it can. Empty
 // when it cannot. Throws option_error for a journal whose engine keeps none.
 runtime::journal_maker plan_journal(std::string_view store, std::string_view journal,
                                     const connection_factories& own = {});

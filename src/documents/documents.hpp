@@ -57,7 +57,7 @@ struct run_callers {
     std::string cancel_reason;
 };
 run_callers callers_of(const std::vector<run_event>& history);
-// What a request to cancel is written down with.
+// What a request to cancel is recorded with.
 std::string cancel_words(const std::string& who, const std::string& reason);
 
 // Who holds a busy key, and for how long, in one line.

@@ -148,7 +148,7 @@ public:
     // There was no thread for it.
     void reject_work(std::exception_ptr why) { thrown_ = std::move(why); }
 
-    // False where its end is not written down in time.
+    // False where its end is not recorded in time.
     static awaitable<bool> end(granted_run& me) {
         if (!me.written_) co_return true;
         auto ending = run_session::end(me.written_, me.judged());

@@ -121,7 +121,7 @@ void run_recorder::let_go_of_output(std::size_t bytes) {
     written_ += bytes;
 }
 
-// A run that writes little, which is written down at once, loses nothing to one that floods.
+// A run that writes little, which is recorded at once, loses nothing to one that floods.
 void run_recorder::make_room() {
     while (room_->kept > room_->most) {
         const auto& users = room_->users;

@@ -1,4 +1,4 @@
-// Writes down one run while it goes on, in order, however slow or absent the journal is.
+// Records one run while it goes on, in order, however slow or absent the journal is.
 //
 // A journal keeps no lock, so a run does not stop because its journal does: what cannot be written
 // now is kept, within bounds, and written later. The same holds for a row that the journal has
@@ -36,7 +36,7 @@ constexpr millis run_silence_max{8'000};
 
 class run_recorder;
 
-// How much output the runs of one node may keep together while it is not written down. On the loop
+// How much output the runs of one node may keep together while it is not recorded. On the loop
 // only.
 struct output_room {
     std::size_t most = 64 << 20;
@@ -68,13 +68,13 @@ public:
     using self_ptr = std::shared_ptr<run_recorder>;
 
     // Nothing when the journal did not answer within `timeout`: the run may begin, and its
-    // beginning is written down when the journal is back.
+    // beginning is recorded when the journal is back.
     static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
                                                                   millis timeout);
     void output(std::string_view bytes);
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
-    // True when it was written down within `timeout`; it is tried further in any case.
+    // True when it was recorded within `timeout`; it is tried further in any case.
     // REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis timeout);
     // The same for a run whose work never began, ended as `skipped`. True also when no row of it is

@@ -1,4 +1,4 @@
-// One run from its beginning to its end, as it is written down: for the command, the library and
+// One run from its beginning to its end, as it is recorded: for the command, the library and
 // the agent.
 //
 // A journal keeps no lock. Where there is none, or where it does not answer, the run takes place
@@ -60,7 +60,7 @@ public:
     static self_ptr make(net::loop& loop, settings how);
 
     // Nothing where the journal did not answer within `timeout`: the run may begin, and its
-    // beginning is written down when the journal is back. REQUIRES: called once, before the others.
+    // beginning is recorded when the journal is back. REQUIRES: called once, before the others.
     static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
                                                                   millis timeout = journal_timeout);
     void output(std::string_view bytes) { recorder_->output(bytes); }
@@ -68,7 +68,7 @@ public:
     void next_attempt(run_end last);
     // Saves progress: false where this run is another node's by now, or over.
     static async<bool> checkpoint(self_ptr self, std::string text);
-    // True when it was written down within `timeout`, or will never have to be; it is tried
+    // True when it was recorded within `timeout`, or will never have to be; it is tried
     // further in any case. REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> end(self_ptr self, run_end how,
                                             millis timeout = journal_timeout);

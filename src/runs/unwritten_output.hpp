@@ -1,4 +1,4 @@
-// The output of a run that is not written down yet: taken from the front, added at the end.
+// The output of a run that is not recorded yet: taken from the front, added at the end.
 #pragma once
 
 #include <algorithm>

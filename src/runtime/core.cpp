@@ -137,7 +137,7 @@ boost::asio::awaitable<void> core::end_releases(core& self) {
         co_await boost::asio::post(self.loop_->get_executor(), boost::asio::use_awaitable);
 }
 
-// While the loop is there, as bodies save checkpoints and their ends are written down.
+// While the loop is there, as bodies save checkpoints and their ends are recorded.
 boost::asio::awaitable<bool> core::end(core& self) {
     if (std::exchange(self.has_ended_, true)) co_return true;
     auto ending = end_activities(self);

@@ -22,7 +22,7 @@ namespace pawl::runtime {
 using store_maker = std::function<std::shared_ptr<lease_store>(net::loop&)>;
 using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
 
-// How long to go on trying to write down a run that has ended; afterwards its record stays as it
+// How long to go on trying to record a run that has ended; afterwards its record stays as it
 // is.
 constexpr millis recording_timeout{600'000};
 
@@ -70,7 +70,7 @@ public:
     const std::shared_ptr<engine>& running() const { return engine_; }
     const std::shared_ptr<slot_claimer>& slots() const { return slots_; }
     const std::shared_ptr<link>& home() const { return link_; }
-    // How long a node has to write down how a run ended before others do. Set before anything runs,
+    // How long a node has to record how a run ended before others do. Set before anything runs,
     // by tests.
     millis recording_timeout = runtime::recording_timeout;
     bool keeps_records() const { return static_cast<bool>(make_journal_); }

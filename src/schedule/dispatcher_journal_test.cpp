@@ -135,7 +135,7 @@ TEST(DispatcherWithoutJournal, KeysOutOfReachKeepNoOtherRunFromBeingJudged) {
     b->stop();
 }
 
-// Runs go on, and what could not be written down then is written when the journal is back.
+// Runs go on, and what could not be recorded then is written when the journal is back.
 TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
     schedule_world one;
     auto a = one.node("a");

@@ -141,7 +141,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
-    // It asks for its claim again, or withdraws it, or writes down what has become of it.
+    // It asks for its claim again, or withdraws it, or records what has become of it.
     if (registrar_.hears(what.owner)) co_return false;
     // The journal keeps the newest runs of a job, and may have let go of this one. Newer rows alone
     // are no evidence that it had one: who died has not signed off, and that is told in doubt.
@@ -164,8 +164,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     start.owner = std::move(what.owner);
     start.token = what.token;
     start.occurrence = what.which;
-    auto writing =
-        write_lost(std::move(start), "its node was lost before it could write down that it began");
+    auto writing = write_lost(std::move(start), "its node was lost before it recorded the start");
     co_return co_await std::move(writing);
 }
 

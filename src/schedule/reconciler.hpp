@@ -1,7 +1,7 @@
 // Looks, one node at a time, after the runs of nodes that are gone: those that fell silent, and
 // those that were lost before a line was written about them.
 //
-// A driver: what silence means is runs::judge_silence()'s to say. Beside its rounds it writes down,
+// A driver: what silence means is runs::judge_silence()'s to say. Beside its rounds it records,
 // for other drivers, how an occurrence ended whose own node cannot any more.
 #pragma once
 

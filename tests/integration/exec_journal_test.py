@@ -324,7 +324,7 @@ class Exec(Audited):
             self.assertIn(f"'k' may not have run for {fired}, and will not any more: no run of it is recorded", told.err)
             (row,) = pawl(*urls, "runs", "ls", "--json").json()["runs"]
             self.assertEqual(row["status"], "skipped")
-            self.assertIn("its runner was lost before it wrote one down", row["reason"])
+            self.assertIn("its runner was lost before it recorded one", row["reason"])
 
     def test_an_occurrence_whose_run_was_lost_is_told_of(self):
         words = (*self.FIRED, "--ttl", "3s", "--grace", "0s")

@@ -82,7 +82,7 @@ public:
     virtual page list_locks(const std::string& prefix, const std::string& after,
                             std::size_t limit) = 0;
     virtual std::optional<record> find_lock(const std::string& key) = 0;
-    // Rejected when the lock has passed on. Writes it down, and answers when the key will be free.
+    // Rejected when the lock has passed on. Records it, and answers when the key will be free.
     virtual millis release(const forced_release& what) = 0;
     virtual fence_result check_fence(const std::string& resource, fence_token token,
                                      fence_rule rule) = 0;

@@ -43,7 +43,7 @@ private:
     std::shared_ptr<journal> journal_;
 };
 
-// Writes down what a user did. Throws store_error.
+// Records what a user did. Throws store_error.
 void audit(journal_client& where, std::string action, std::string target, std::string detail);
 
 // The entry of a job that some agent has published. Throws exit_error, with the nearest name, where

@@ -364,7 +364,7 @@ private:
         return lines;
     }
 
-    // What the agents have written down must be what their commands did.
+    // What the agents have recorded must be what their commands did.
     std::size_t read_journal() {
         journal_client records{options_of_journal()};
         std::set<std::int64_t> written;

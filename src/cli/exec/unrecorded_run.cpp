@@ -13,7 +13,7 @@ namespace {
 // Of an older one the row may have been let go of, or it ran before there was a journal.
 constexpr std::chrono::hours remembered{24};
 const std::string unrecorded =
-    "no run of it is recorded: its runner was lost before it wrote one down, or kept no journal";
+    "no run of it is recorded: its runner was lost before it recorded one, or kept no journal";
 
 bool is_remembered(occurrence which) {
     const auto now = time::wall_now().time_since_epoch();

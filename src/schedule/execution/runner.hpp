@@ -1,4 +1,4 @@
-// From a grant to its release: the attempts of a run, and what is written down about them.
+// From a grant to its release: the attempts of a run, and what is recorded about them.
 //
 // A driver: the body does the work, the run session writes, and what an end means is
 // runs::judge()'s and runs::settle()'s.

@@ -63,7 +63,7 @@ struct track {
     std::optional<unresolved_claim> unresolved{};
 
     // Who was seen holding the key, for which occurrence, and whether that was so at two
-    // occurrences: then the holder takes long, or is dead and has perhaps written nothing down.
+    // occurrences: then the holder takes long, or is dead and has perhaps recorded nothing.
     struct observation {
         pawl::occurrence occurrence{};
         fence_token holder{};

@@ -37,7 +37,7 @@ public:
     virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
     // Another attempt of the run begins.
     virtual void on_retry(const std::string& /*job*/) {}
-    // This node has written down how a run ended whose own node is silent: lost or abandoned.
+    // This node has recorded how a run ended whose own node is silent: lost or abandoned.
     virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
     // So many occurrences before this one were due, and no node makes up for them.

@@ -24,7 +24,7 @@ namespace pawl::schedule {
 // How long a run waits for its journal (runs::journal_timeout) once that is known to be down: a
 // job of every second keeps its pace without it.
 constexpr millis journal_timeout_down{100};
-// What has to be written down and is not part of a run is written when the journal is back, if that
+// What has to be recorded and is not part of a run is written when the journal is back, if that
 // is within an hour.
 constexpr millis journal_retry{5'000};
 constexpr int journal_tries_max = 720;

@@ -1,6 +1,6 @@
-// Writes down which occurrences of a key were let go of, and why.
+// Records which occurrences of a key were let go of, and why.
 //
-// A driver, beside the work on the queue: no occurrence waits until others have been written down.
+// A driver, beside the work on the queue: no occurrence waits until others have been recorded.
 #pragma once
 
 #include "schedule/job/job_table.hpp"

@@ -36,7 +36,7 @@ public:
     async<fence_token> raise_floor(fence_token to, instant until);
 
     // Whether the store's clock has been seen behind `end`, of a quarantine: here or by another
-    // process, which has written it down. Looks at that where the clock may be there, and writes it
+    // process, which has recorded it. Looks at that where the clock may be there, and writes it
     // where it is: a process that reads the clock at other moments would begin to doubt it again.
     async<bool> is_behind(micros end, instant until);
 

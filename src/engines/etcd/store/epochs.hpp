@@ -30,7 +30,7 @@ public:
     // The cluster has gone back in time under us: another epoch begins, whose tokens are above
     // those that we have seen.
     async<void> begin_anew(epoch old, fence_token seen, request_limits limits);
-    // Writes down that a node's clock has come so far since the birth.
+    // Records that a node's clock has come so far since the birth.
     async<void> prove(epoch in, micros at_least, request_limits limits);
     // How long records may be written under one epoch.
     millis stretch() const noexcept { return stretch_; }

@@ -71,7 +71,7 @@ micros etcd_store::trusted_from(const marker_text& marker) const {
     return micros{marker.born} + *settings_->common.quarantine + 2 * reading_width_max;
 }
 
-// Rule 7. That it is over is written down, or the next process, whose reading of the clock is
+// Rule 7. That it is over is recorded, or the next process, whose reading of the clock is
 // another, would begin to doubt it again.
 async<etcd_store::again_or<acquire_result<grant>>> etcd_store::wait_out_quarantine(
     const attempt& now) {

@@ -1,4 +1,4 @@
-// What journals write down: texts that any database takes, lists in one column, places in a list.
+// What journals record: texts that any database takes, lists in one column, places in a list.
 #pragma once
 
 #include <pawl/errors.hpp>

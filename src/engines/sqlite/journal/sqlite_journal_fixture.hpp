@@ -1,4 +1,4 @@
-// What the tests of the SQLite journal share: one at a path, and runs to write down.
+// What the tests of the SQLite journal share: one at a path, and runs to record.
 #pragma once
 
 #include "engines/rules/journal/checked_journal.hpp"
