@@ -159,10 +159,11 @@ awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
     const auto& which = self->routes_[found.route];
     auto query = http::parse_query(asked->query);
     if (!query)
-        co_return problem(400,
-                          "the query is no percent-encoded UTF-8 without control characters; write "
-                          "%25 for '%': " +
-                              base::printable(asked->query));
+        co_return problem(
+            400,
+            "the query is not percent-encoded UTF-8 without control characters; write "
+            "%25 for '%': " +
+                base::printable(asked->query));
     auto admitting = self->parts_.auth->admit(asked, which.needs);
     auto admitted = co_await std::move(admitting);
     if (auto* rejected = std::get_if<http::response>(&admitted)) co_return std::move(*rejected);

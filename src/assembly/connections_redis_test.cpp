@@ -251,7 +251,7 @@ TEST(RedisConnections, WhatIsNoneIsRejected) {
     EXPECT_EQ(rejected([] { return ::socket(AF_INET, SOCK_STREAM, 0); }),
               "unreachable redis: the application's connection is not open");
     EXPECT_EQ(rejected([] { return ::socket(AF_INET, SOCK_DGRAM, 0); }),
-              "rejected redis: the application's connection is no stream socket");
+              "rejected redis: the application's connection is not a stream socket");
 }
 
 TEST(RedisConnections, AReplicaIsRejected) {
@@ -261,7 +261,7 @@ TEST(RedisConnections, AReplicaIsRejected) {
     redis_server replica{options};
     application app{replica};
     auto mine = locks::open(url, over(app));
-    expect_words(store_fault(mine), "is no master now: its ROLE is slave");
+    expect_words(store_fault(mine), "is not a master now: its ROLE is slave");
 }
 
 TEST(RedisConnections, AChildOfAForkTouchesNone) {

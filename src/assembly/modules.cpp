@@ -56,7 +56,7 @@ library open_library(const std::filesystem::path& file) {
     using entry_point = const engine_module* (*)();
     const auto entry = reinterpret_cast<entry_point>(dlsym(handle, "pawl_engine_module"));
     if (made_for == nullptr || entry == nullptr)
-        reject(file, "is no engine of pawl: PAWL_ENGINE_MODULE is not in it");
+        reject(file, "is not an engine of pawl: PAWL_ENGINE_MODULE is not in it");
     // Before anything whose shape depends on it is touched.
     check_fit(file, *made_for);
     const auto* brings = entry();

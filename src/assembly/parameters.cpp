@@ -128,7 +128,7 @@ unsigned database_number(const std::string& engine, const std::string& path) {
     if (path.empty()) return 0;
     const auto database = base::parse_number<unsigned>(path);
     if (database && path.size() <= 4) return *database;
-    throw option_error{engine + ": the database after the '/' must be a number from 0 to 9999"};
+    throw option_error{engine + ": the database after the '/' must be an integer from 0 to 9999"};
 }
 
 net::tls_settings take_tls(parameters& query) {

@@ -24,7 +24,7 @@ std::size_t take_connections(parameters& query, std::size_t usual) {
     if (!text) return usual;
     const auto count = base::parse_number_within<std::size_t>(*text, 1, connections_most);
     if (!count)
-        throw option_error{"mysql: connections= must be a number from 1 to " +
+        throw option_error{"mysql: connections= must be an integer from 1 to " +
                            std::to_string(connections_most)};
     return *count;
 }

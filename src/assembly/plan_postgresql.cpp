@@ -119,7 +119,7 @@ std::size_t take_connections(parameters& query) {
     if (!text) return postgresql::postgresql_settings{}.connections;
     const auto count = base::parse_number_within<std::size_t>(*text, 1, connections_most);
     if (!count || text->size() > 2)
-        throw option_error{"postgresql: connections= must be a number from 1 to 64"};
+        throw option_error{"postgresql: connections= must be an integer from 1 to 64"};
     return *count;
 }
 

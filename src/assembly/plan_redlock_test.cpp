@@ -33,7 +33,7 @@ TEST(PlanRedlock, TakesTwoToFifteenDifferentNodes) {
 }
 
 TEST(PlanRedlock, NamesWhatItDoesNotKnow) {
-    EXPECT_NE(rejection_of("redlock://a,b,c/x").find("number from 0"), std::string::npos);
+    EXPECT_NE(rejection_of("redlock://a,b,c/x").find("integer from 0"), std::string::npos);
     EXPECT_NE(rejection_of("redlock://a,b,c?tls=maybe").find("off, on"), std::string::npos);
     EXPECT_NE(rejection_of("redlock://a,b,c?ca=x").find("'ca' is unknown"), std::string::npos);
     EXPECT_NE(rejection_of("redlock://a,b,c?tls=on&cert=x").find("go together"), std::string::npos);

@@ -19,8 +19,9 @@ std::string chroot_of(std::string path) {
         const auto part = chroot.substr(at, end - at);
         if (part.empty() || part == "." || part == ".." ||
             base::find_unprintable(part) != part.npos)
-            throw option_error{"zookeeper: '" + base::printable(chroot) +
-                               "' is no path of a znode: a chroot looks like /locks/production"};
+            throw option_error{
+                "zookeeper: '" + base::printable(chroot) +
+                "' is not the path of a znode: a chroot looks like /locks/production"};
         at = end + 1;
     }
     if (chroot == "/zookeeper" || chroot.starts_with("/zookeeper/"))

@@ -34,7 +34,7 @@ parsed<std::string> decode(std::string_view text, std::size_t column) {
 
 parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
     const auto port = parse_number_within<std::uint16_t>(text, 1, 65535);
-    if (!port) return fault(column, "the port must be a number from 1 to 65535");
+    if (!port) return fault(column, "the port must be an integer from 1 to 65535");
     return *port;
 }
 

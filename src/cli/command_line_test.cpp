@@ -99,7 +99,7 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         {{"jobs", "run", "j", "--partition", "x"}, "--partition: Value x not in range 0 to"},
         {{"bench", "--for", "0s"}, "--for: '0s' leaves no time to measure in"},
         {{"exec", "key", "--occurrence", "2026-13-01T00:00:00Z", "--", "true"},
-         "or it lies before 1970; give such a time, or minute, hour or day"},
+         "or it lies before 1970; expected such a time, or minute, hour or day"},
         {{"exec", "key", "--at-leats", "2m", "--", "true"},
          "unknown option '--at-leats'; did you mean '--at-least'? (see 'pawl exec --help')"},
         {{"exec", "key", "--on-store-down", "maybe", "--", "true"}, "(see 'pawl exec --help')"},

@@ -197,7 +197,8 @@ private:
             // What was sent may have been done all the same.
             const auto code = unanswered == errc::outcome_unknown ? unanswered : errc::protocol;
             if (error)
-                return failure{code, place() + "this is no answer of an agent: " + error.message()};
+                return failure{code,
+                               place() + "this is not an answer of an agent: " + error.message()};
         }
         return {};
     }

@@ -45,11 +45,11 @@ env_file_content parse_env_file(std::string_view text) {
         const auto name = base::trimmed(line.substr(0, std::min(equals, line.size())));
         // The line is not quoted: it may be a secret that lacks its name.
         if (equals == std::string_view::npos) {
-            got.fault = where + "has no '='; write NAME=value";
+            got.fault = where + "has no '='; expected NAME=value";
         } else if (variable_name_fault(name)) {
             got.fault = where +
-                        "no name of a variable stands before the '='; write letters, "
-                        "digits and '_', and do not begin with a digit or PAWL_";
+                        "no variable name stands before the '='; expected letters, "
+                        "digits and '_', and no digit or PAWL_ first";
         } else if (line.find('\0') != std::string_view::npos) {
             got.fault = where + "has a NUL byte; programs cannot be given one";
         } else {

@@ -77,7 +77,7 @@ private:
         if (node == nullptr) return nullptr;
         const auto* table = node->as_table();
         if (table == nullptr)
-            found_.add_fault(place_of(*node), std::string{name} + " is no table; write [" +
+            found_.add_fault(place_of(*node), std::string{name} + " is not a table; expected [" +
                                                   std::string{name} +
                                                   "] once, on a line of its own");
         return table;
@@ -92,8 +92,9 @@ private:
         const auto shown = "[[" + std::string{name} + "]]";
         const auto* array = node->as_array();
         if (array == nullptr) {
-            found_.add_fault(place_of(*node), std::string{name} + " is no list of tables; write " +
-                                                  shown + " with two brackets on each side");
+            found_.add_fault(place_of(*node), std::string{name} +
+                                                  " is not a list of tables; expected " + shown +
+                                                  " with two brackets on each side");
             return all;
         }
         for (const toml::node& one : *array) {
@@ -102,7 +103,7 @@ private:
             } else {
                 found_.add_fault(place_of(one),
                                  std::string{name} +
-                                     " has something in it that is no table; write " + shown +
+                                     " has something in it that is not a table; expected " + shown +
                                      " for each");
             }
             if (all.size() <= count_max) continue;

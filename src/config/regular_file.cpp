@@ -101,7 +101,7 @@ file_text open_by_steps(const std::vector<uid_t>& owners, const std::string& bas
             folder = std::move(step);
         }
     }
-    got.fault = "is no regular file";
+    got.fault = "is not a regular file";
     return got;
 }
 
@@ -114,7 +114,7 @@ file_text read_open(const open_file& file, const std::vector<uid_t>* owners,
         return got;
     }
     if (!S_ISREG(about.st_mode)) {
-        got.fault = "is no regular file";
+        got.fault = "is not a regular file";
         return got;
     }
     if (owners != nullptr && !is_one_of(*owners, about.st_uid)) {

@@ -93,7 +93,7 @@ TEST(RegularFile, AFaultIsThatOfReadingIt) {
         EXPECT_EQ(read_file_of(owners, "/", here / path, plenty).fault,
                   read_regular_file(here / path, plenty).fault)
             << path;
-    EXPECT_EQ(read_file_of(owners, ".", "/", plenty).fault, "is no regular file");
+    EXPECT_EQ(read_file_of(owners, ".", "/", plenty).fault, "is not a regular file");
     EXPECT_THAT(read_file_of(owners, "/", here / "file", 1).fault,
                 HasSubstr("has more than 1 bytes"));
 }

@@ -37,13 +37,13 @@ base::parsed<std::int64_t> parse_size(std::string_view text) {
     const auto [count, unit_at, too_large] = base::read_number<std::int64_t>(text);
     if (too_large) return fault(0, "more than 2^60 bytes");
     if (unit_at == 0 || count < 0)
-        return fault(0, "not a size; write one such as 64KiB, 1MiB or 2GB");
+        return fault(0, "expected a number with a unit, such as 64KiB, 1MiB or 2GB");
     for (const auto& [name, bytes] : units) {
         if (name != text.substr(unit_at)) continue;
         if (count > largest / bytes) return fault(0, "more than 2^60 bytes");
         return count * bytes;
     }
-    return fault(unit_at, "unknown unit; write B, KiB, MiB, GiB, TiB, kB, MB, GB or TB");
+    return fault(unit_at, "unknown unit; expected B, KiB, MiB, GiB, TiB, kB, MB, GB or TB");
 }
 
 std::string format_size(std::int64_t bytes) {

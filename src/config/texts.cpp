@@ -30,7 +30,8 @@ bool is_blank(char c) { return is_control(c) || c == ' '; }
 
 maybe_fault length_fault(std::string_view text, std::size_t bytes_max) {
     if (text.empty())
-        return base::text_fault{0, "is empty; give 1 to " + std::to_string(bytes_max) + " bytes"};
+        return base::text_fault{0,
+                                "is empty; expected 1 to " + std::to_string(bytes_max) + " bytes"};
     if (text.size() > bytes_max)
         return base::text_fault{bytes_max, "has " + std::to_string(text.size()) +
                                                " bytes; at most " + std::to_string(bytes_max)};
@@ -58,7 +59,7 @@ maybe_fault unprintable_fault(std::string_view text) {
 maybe_fault url_fault(std::string_view text) {
     const auto read = base::parse_store_url(text);
     if (read.has_value()) return std::nullopt;
-    return base::text_fault{read.error().column, "is no URL of a store: " + read.error().what};
+    return base::text_fault{read.error().column, "is not a store URL: " + read.error().what};
 }
 
 maybe_fault path_fault(std::string_view text) {
@@ -80,7 +81,7 @@ maybe_fault account_fault(std::string_view text) {
 
 maybe_fault agent_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, agent_name_bytes_max)) return bad;
-    if (auto bad = character_fault(text, is_blank, "has white space; write it as one word"))
+    if (auto bad = character_fault(text, is_blank, "has white space; expected one word"))
         return bad;
     return unprintable_fault(text);
 }
@@ -92,7 +93,7 @@ maybe_fault user_name_fault(std::string_view text) {
 
 maybe_fault job_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, job_name_bytes_max)) return bad;
-    if (auto bad = character_fault(text, is_blank, "has white space; write it as one word"))
+    if (auto bad = character_fault(text, is_blank, "has white space; expected one word"))
         return bad;
     if (auto bad = unprintable_fault(text)) return bad;
     const auto is_slash = [](char c) { return c == '/'; };
@@ -103,10 +104,10 @@ maybe_fault job_name_fault(std::string_view text) {
 maybe_fault token_hash_fault(std::string_view text) {
     constexpr std::string_view right = "$argon2id$…, as `pawl token new` prints it";
     if (!text.starts_with(hash_prefix) || text.size() == hash_prefix.size())
-        return base::text_fault{0, "is no argon2id hash; write " + std::string{right}};
+        return base::text_fault{0, "is not an argon2id hash; expected " + std::string{right}};
     if (text.size() > token_hash_bytes_max)
-        return base::text_fault{0, "is too long for a hash; write " + std::string{right}};
-    return character_fault(text, is_blank, "has white space; write it as it was printed");
+        return base::text_fault{0, "is too long for a hash; expected " + std::string{right}};
+    return character_fault(text, is_blank, "has white space; expected the hash as it was printed");
 }
 
 namespace {
@@ -150,18 +151,18 @@ base::parsed<base::endpoint> parse_listen(std::string_view text) {
     const auto colon = text.rfind(':');
     const auto host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
     if (colon == std::string_view::npos)
-        return base::text_fault{0, "has no port; write HOST:PORT, such as 127.0.0.1:7295"};
+        return base::text_fault{0, "has no port; expected HOST:PORT, such as 127.0.0.1:7295"};
     if (host.empty())
         return base::text_fault{
-            0, "has no host; write 127.0.0.1:PORT, or 0.0.0.0:PORT for every address"};
+            0, "has no host; expected 127.0.0.1:PORT, or 0.0.0.0:PORT for every address"};
     const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
     if (!bracketed && host.find_first_of(":[]") != std::string_view::npos)
-        return base::text_fault{0, "has an IPv6 address without brackets; write [::1]:7295"};
+        return base::text_fault{0, "has an IPv6 address without brackets; expected [::1]:7295"};
     if (const auto bad = std::find_if(host.begin(), host.end(),
                                       [](char c) { return is_blank(c) || c == '/' || c == '@'; });
         bad != host.end())
         return base::text_fault{static_cast<std::size_t>(bad - host.begin()),
-                                "is no address; write HOST:PORT, such as 127.0.0.1:7295"};
+                                "is not an address; expected HOST:PORT, such as 127.0.0.1:7295"};
     base::endpoint where;
     where.host = bracketed ? host.substr(1, host.size() - 2) : host;
     const auto port = base::parse_number<std::uint16_t>(text.substr(colon + 1));
@@ -183,7 +184,7 @@ maybe_fault host_fault(std::string_view text) {
         [](char c) {
             return is_blank(c) || std::string_view{":/@?#[]"}.find(c) != std::string_view::npos;
         },
-        "is no host; write a name without a port, such as \"pawl.example.com\"");
+        "is not a host; expected a name without a port, such as \"pawl.example.com\"");
 }
 
 bool is_loopback(const base::endpoint& where) {

@@ -67,7 +67,7 @@ std::optional<std::string> variable_name_fault(std::string_view name) {
     if (name.empty() || base::is_digit(name[0]) ||
         !std::all_of(name.begin(), name.end(), is_allowed))
         return "the variable " + quoted(name) +
-               " is no name; use letters, digits and '_', and begin with no digit";
+               " is not a name; expected letters, digits and '_', and no digit first";
     if (name.starts_with("PAWL_"))
         return "the variable " + quoted(name) +
                " would hide one of pawl's own; choose a name that does not begin with PAWL_";
@@ -86,7 +86,8 @@ void value_reader::add_fault(const toml::node& value, const base::text_fault& in
 }
 
 void value_reader::add_wrong_type(const toml::node& value, std::string_view right) const {
-    add_fault(value, "is " + std::string{name_of(value.type())} + "; write " + std::string{right});
+    add_fault(value,
+              "is " + std::string{name_of(value.type())} + "; expected " + std::string{right});
 }
 
 std::optional<bool> value_reader::boolean(const toml::node& value) const {
@@ -101,11 +102,11 @@ std::optional<std::int64_t> value_reader::integer(const toml::node& value, std::
     const auto* found = value.as_integer();
     const std::string range = format_count(least) + " to " + format_count(most);
     if (found == nullptr) {
-        add_wrong_type(value, "a whole number from " + range + ", without quotes");
+        add_wrong_type(value, "an integer from " + range + ", without quotes");
         return std::nullopt;
     }
     if (found->get() >= least && found->get() <= most) return found->get();
-    add_fault(value, "is " + std::to_string(found->get()) + "; give " + range);
+    add_fault(value, "is " + std::to_string(found->get()) + "; expected " + range);
     return std::nullopt;
 }
 
@@ -119,7 +120,7 @@ std::optional<double> value_reader::number(const toml::node& value, double least
     }
     if (*found >= least && *found <= most) return found;
     add_fault(value, "is " + (std::isfinite(*found) ? format_number(*found) : "not finite") +
-                         "; give " + range);
+                         "; expected " + range);
     return std::nullopt;
 }
 
@@ -132,11 +133,11 @@ std::optional<millis> value_reader::duration(const toml::node& value, millis lea
     }
     const auto read = base::parse_duration(found->get());
     if (read.has_error()) {
-        add_fault(value, {read.error().column, "is no duration: " + read.error().what});
+        add_fault(value, {read.error().column, "is not a duration: " + read.error().what});
         return std::nullopt;
     }
     if (*read >= least && *read <= most) return *read;
-    add_fault(value, "is " + base::format_duration(*read) + "; give " +
+    add_fault(value, "is " + base::format_duration(*read) + "; expected " +
                          base::format_duration(least) + " to " + base::format_duration(most));
     return std::nullopt;
 }
@@ -149,7 +150,7 @@ std::optional<std::int64_t> value_reader::size(const toml::node& value, std::int
         if (found->get() == "unlimited" && most == no_limit) return no_limit;
         const auto read = parse_size(found->get());
         if (read.has_error()) {
-            add_fault(value, {read.error().column, "is no size: " + read.error().what});
+            add_fault(value, {read.error().column, "is not a size: " + read.error().what});
             return std::nullopt;
         }
         bytes = *read;
@@ -158,9 +159,9 @@ std::optional<std::int64_t> value_reader::size(const toml::node& value, std::int
         return std::nullopt;
     }
     if (bytes >= 0 && bytes <= most) return bytes;
-    add_fault(value, most == no_limit
-                         ? "is negative; give 0 or more"
-                         : "is " + format_count(bytes) + " bytes; give 0 to " + format_size(most));
+    add_fault(value, most == no_limit ? "is negative; expected 0 or more"
+                                      : "is " + format_count(bytes) + " bytes; expected 0 to " +
+                                            format_size(most));
     return std::nullopt;
 }
 
@@ -169,7 +170,7 @@ std::optional<std::uint32_t> value_reader::file_mode(const toml::node& value) co
     std::int64_t mode = 0;
     if (const auto* number = value.as_integer()) {
         if ((number->flags() & toml::value_flags::format_as_octal) == toml::value_flags::none) {
-            add_fault(value, "is written as a decimal number; write " + std::string{right});
+            add_fault(value, "is a decimal number; expected " + std::string{right});
             return std::nullopt;
         }
         mode = number->get();
@@ -178,7 +179,7 @@ std::optional<std::uint32_t> value_reader::file_mode(const toml::node& value) co
         const auto bad = digits.find_first_not_of("01234567");
         if (digits.empty() || digits.size() > 4 || bad != std::string::npos) {
             add_fault(value, {bad == std::string::npos ? 0 : bad,
-                              "is no file mode; write " + std::string{right}});
+                              "is not a file mode; expected " + std::string{right}});
             return std::nullopt;
         }
         for (const char digit : digits) mode = mode * 8 + (digit - '0');
@@ -202,7 +203,7 @@ std::optional<std::size_t> value_reader::choice(const toml::node& value,
     }
     const auto at = std::find(names.begin(), names.end(), found->get());
     if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
-    add_fault(value, "is " + quoted(found->get()) + "; write " + listed(names));
+    add_fault(value, "is " + quoted(found->get()) + "; expected " + listed(names));
     return std::nullopt;
 }
 

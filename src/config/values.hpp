@@ -72,7 +72,7 @@ public:
 
     void add_fault(const toml::node& value, const std::string& what) const;
     void add_fault(const toml::node& value, const base::text_fault& inside) const;
-    // "KEY is an integer; write WHAT".
+    // "KEY is an integer; expected WHAT".
     void add_wrong_type(const toml::node& value, std::string_view right) const;
 
     const reading_scope& scope() const noexcept { return scope_; }

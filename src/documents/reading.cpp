@@ -79,7 +79,7 @@ std::int64_t member_reader::integer(std::string_view name, std::int64_t least, s
     if (found == nullptr) return least;
     const auto number = whole(*found);
     if (number && *number >= least && *number <= most) return *number;
-    reject(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    reject(name, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
     return least;
 }
 

@@ -150,7 +150,7 @@ private:
             if (authority_->empty() || !is_authority(*authority_))
                 return reject("the target of the request names no host", error);
         } else if (rest.front() != '/') {
-            return reject("the target of the request is no path: it begins with '/'", error);
+            return reject("the target of the request is not a path; expected '/' first", error);
         }
         const auto question = std::min(rest.find('?'), rest.size());
         made_->path = question == 0 ? std::string{"/"} : std::string{rest.substr(0, question)};

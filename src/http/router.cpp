@@ -105,7 +105,8 @@ match router::find(std::string_view method, std::string_view path) const {
     });
     if (!decoded)
         return bad_path{
-            "the path is no UTF-8 without control characters, or has a '%' without two hexadecimal "
+            "the path is not UTF-8 without control characters, or has a '%' without two "
+            "hexadecimal "
             "digits: write %25 for '%'"};
     if (method == "HEAD") {
         // A route of its own, where there is one.

@@ -193,7 +193,7 @@ result<void> server::state::listen_on(int descriptor) {
     int family = 0, listens = 0;
     if (!ask(SO_DOMAIN, family) || !ask(SO_ACCEPTCONN, listens)) return cannot_listen(place, errno);
     if ((family != AF_INET && family != AF_INET6) || listens == 0)
-        return failure{errc::denied, place + ": it is no TCP socket that listens"};
+        return failure{errc::denied, place + ": it is not a listening TCP socket"};
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     tcp::acceptor acceptor{all_->executor()};
     boost::system::error_code error;

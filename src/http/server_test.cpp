@@ -268,7 +268,7 @@ TEST(Server, ASocketThatWasInheritedIsListenedOn) {
     const auto listen_on = [&](int descriptor) {
         return server.on_loop<result<void>>([&] { return server.served().listen_on(descriptor); });
     };
-    EXPECT_THAT(listen_on(socket).error().detail, HasSubstr("no TCP socket that listens"));
+    EXPECT_THAT(listen_on(socket).error().detail, HasSubstr("not a listening TCP socket"));
     EXPECT_THAT(listen_on(-1).error().detail, HasSubstr("descriptor -1: "));
     ASSERT_EQ(::listen(socket, 8), 0);
     EXPECT_TRUE(listen_on(socket).has_value());

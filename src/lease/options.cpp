@@ -25,7 +25,7 @@ constexpr millis duration_max = std::chrono::hours{24 * 3650};
 std::optional<std::string> range_fault(const char* name, millis value) {
     if (value.count() >= 0 && value <= duration_max) return std::nullopt;
     return std::string{name} + " " + format_duration(value) +
-           (value.count() < 0 ? " is negative: give 0 or more"
+           (value.count() < 0 ? " is negative; expected 0 or more"
                               : " is too long: at most " + format_duration(duration_max));
 }
 
@@ -34,7 +34,7 @@ template <class Choice>
 std::optional<std::string> choice_fault(const char* name, Choice value, Choice last) {
     if (value >= Choice{} && value <= last) return std::nullopt;
     return std::string{name} + " " + std::to_string(static_cast<int>(value)) +
-           " is no enumerator: take one that <pawl/options.hpp> or <pawl/types.hpp> names";
+           " is not an enumerator; expected one of <pawl/options.hpp> or <pawl/types.hpp>";
 }
 
 // First: what is computed of them must not overflow.
@@ -64,7 +64,7 @@ std::optional<std::string> ttl_fault(const lease_options& o, const store_traits&
         return "ttl " + format_duration(o.ttl) + " is too long: at most " +
                format_duration(ttl_max);
     if (traits.ttl_step.count() > 1 && o.ttl.count() % traits.ttl_step.count() != 0)
-        return "ttl " + format_duration(o.ttl) + " is no multiple of " +
+        return "ttl " + format_duration(o.ttl) + " is not a multiple of " +
                format_duration(traits.ttl_step) + ", which is this store's step";
     return std::nullopt;
 }
@@ -74,8 +74,8 @@ std::optional<std::string> fractions_fault(const lease_options& o) {
     if (o.renew == renewal_mode::manual) return std::nullopt;
     if (!(o.renew_fraction > 0.0 && o.renew_fraction < 1.0))
         return "renew_fraction " + number_text(o.renew_fraction) +
-               " would renew at or after the expiry: give a fraction of the ttl between 0 and 1, "
-               "such as 0.3";
+               " would renew at or after the expiry; expected a fraction of the "
+               "ttl between 0 and 1, such as 0.3";
     if (!(o.renew_jitter >= 0.0 && o.renew_jitter <= 0.5))
         return "renew_jitter " + number_text(o.renew_jitter) + " is not between 0 and 0.5";
     return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
                format_duration(o.grace) + ": lower it, or the grace";
     if (o.max_renew_failures < 1)
         return "max_renew_failures " + std::to_string(o.max_renew_failures) +
-               " is too low: give 1 or more";
+               " is too low; expected 1 or more";
     return std::nullopt;
 }
 

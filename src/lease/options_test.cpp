@@ -95,7 +95,7 @@ TEST(Options, AValueOutsideItsEnumIsRejected) {
         options.*which = static_cast<std::decay_t<decltype(options.*which)>>(value);
         return fault(options);
     };
-    EXPECT_THAT(faulty(&lease_options::delivery, 3), HasSubstr("delivery 3 is no enumerator"));
+    EXPECT_THAT(faulty(&lease_options::delivery, 3), HasSubstr("delivery 3 is not an enumerator"));
     EXPECT_THAT(faulty(&lease_options::renew, 2), HasSubstr("renew 2"));
     EXPECT_THAT(faulty(&lease_options::if_expired, -1), HasSubstr("if_expired -1"));
     EXPECT_THAT(faulty(&lease_options::reentrancy, 2), HasSubstr("reentrancy 2"));
@@ -116,7 +116,7 @@ TEST(Options, RespectTheStoresFloorAndStep) {
     EXPECT_THAT(fault({.ttl = 500ms}, safety_class::efficiency, {.ttl_min = 1s}),
                 HasSubstr("1s or more"));
     EXPECT_THAT(fault({.ttl = 1500ms}, safety_class::efficiency, {.ttl_min = 1s, .ttl_step = 1s}),
-                HasSubstr("no multiple of 1s"));
+                HasSubstr("not a multiple of 1s"));
 }
 
 TEST(Options, CorrectnessRejectsWhatWouldWeakenIt) {

@@ -18,7 +18,7 @@ std::optional<std::string> partition_fault(const partition_options& options, std
                std::to_string(partitions_max);
     const auto& interval = options.interval;
     if (interval.count() < 0)
-        return "interval " + format_duration(interval) + " is negative: give 0 or more";
+        return "interval " + format_duration(interval) + " is negative; expected 0 or more";
     if (interval > options.lease.ttl)
         return "interval " + format_duration(interval) + " is longer than the ttl of " +
                format_duration(options.lease.ttl) +

@@ -132,7 +132,7 @@ result<void> byte_stream::adopt(base::descriptor connected) {
     int kind = 0;
     socklen_t size = sizeof kind;
     if (::getsockopt(number, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_STREAM)
-        return failure{errc::rejected, "is no stream socket"};
+        return failure{errc::rejected, "is not a stream socket"};
     sockaddr_storage peer{};
     size = sizeof peer;
     if (::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &size) != 0)

@@ -192,7 +192,7 @@ TEST(WrittenRun, WhatIsThrownAtMostOnceIsAFailure) {
                      }};
     EXPECT_THROW(a.run(broken), int);
     EXPECT_EQ(one.run_of(id).status, run_status::failed);
-    EXPECT_EQ(one.run_of(id).reason, "it threw what is no std::exception");
+    EXPECT_EQ(one.run_of(id).reason, "it threw what is not a std::exception");
 }
 
 // A body that returns when it is told to has not done its work.

@@ -162,7 +162,7 @@ std::string reason_of(const std::exception_ptr& thrown) {
         const std::string_view what = error.what();
         return what.empty() ? "it threw an exception without a word" : std::string{what};
     } catch (...) {
-        return "it threw what is no std::exception";
+        return "it threw what is not a std::exception";
     }
 }
 

@@ -34,8 +34,8 @@ template <class Choice>
 void check_choice(const std::string& job, const char* option, Choice given, Choice last) {
     if (given < Choice{} || given > last)
         reject(job, std::string{option} + " " + std::to_string(static_cast<int>(given)) +
-                        " is no enumerator: take one that <pawl/policies.hpp> or <pawl/types.hpp> "
-                        "names");
+                        " is not an enumerator; expected one of <pawl/policies.hpp> or "
+                        "<pawl/types.hpp>");
 }
 
 void check_choices(const std::string& job, const schedule_options& when) {

@@ -97,7 +97,7 @@ TEST(Scheduler, RejectsWhatMakesNoSenseAndSaysWhatWould) {
 TEST(Scheduler, RejectsWhatIsNoEnumerator) {
     const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
     for (const int odd : {-1, 9}) {
-        const auto said = " " + std::to_string(odd) + " is no enumerator";
+        const auto said = " " + std::to_string(odd) + " is not an enumerator";
         auto when = each_second;
         when.delivery = static_cast<delivery>(odd);
         EXPECT_THAT(rejection(good, when), testing::HasSubstr("delivery" + said));

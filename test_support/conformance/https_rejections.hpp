@@ -18,10 +18,10 @@ inline void expect_strangers_rejected(const std::function<store_opener(std::uint
             [answer](const std::string&, int) { return net::said{answer}; }};
         expect_rejection(open(server.port()), errc::protocol, words);
     };
-    expect(net::ok("<html>hello</html>"), "this is no " + service + of_a_page);
+    expect(net::ok("<html>hello</html>"), "this is not " + service + of_a_page);
     expect("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-           "this is no " + service + ": status 404");
-    expect("-ERR\r\n", "the answer is no HTTP");
+           "this is not " + service + ": status 404");
+    expect("-ERR\r\n", "the answer is not HTTP");
 }
 
 // The store of this server has no credentials: the message says so, and nothing is asked.

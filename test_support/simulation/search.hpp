@@ -35,7 +35,7 @@ int search(int count, char** words, std::size_t laws, Simulate simulate) {
     std::uint64_t numbers[4]{};
     for (std::size_t i = 0; i < 4; ++i) {
         const auto number = base::parse_number<std::uint64_t>(given[i]);
-        if (!number) return reject("FIRST, STEP, COUNT and SECONDS are whole numbers");
+        if (!number) return reject("FIRST, STEP, COUNT and SECONDS are integers");
         numbers[i] = *number;
     }
     const auto [first, step, seeds_max, seconds_max] = numbers;

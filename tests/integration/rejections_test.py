@@ -88,7 +88,7 @@ class Named(Case):
         self.assertEqual(self.pawl("locks", "ls", "--json").json()["locks"], [])
 
     def test_a_folder_as_the_configuration_is_no_empty_file(self):
-        for says, path in (("is no regular file", self.folder), ("is no regular file", "/dev/null"), ("cannot be read", self.folder / "none")):
+        for says, path in (("is not a regular file", self.folder), ("is not a regular file", "/dev/null"), ("cannot be read", self.folder / "none")):
             with self.subTest(path):
                 self.rejected(f"{path}: {says}", "--config", str(path))
                 self.rejected(f"{path}: {says}", PAWL_CONFIG=str(path))

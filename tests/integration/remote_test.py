@@ -222,7 +222,7 @@ class Trouble(RemoteCase):
         self.assertEqual(told.status, 69, told.err)
         self.assertIn("run-1 run-2", told.err)
         # What was sent may have been done, whatever came back.
-        self.assert_one_line(pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/noise")), 69, "no answer of an agent")
+        self.assert_one_line(pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/noise")), 69, "not an answer of an agent")
 
     def test_ids_of_an_unknown_server_do_not_take_the_terminal_over(self):
         told = pawl("jobs", "run", "parts", env=environment(PAWL_URL=f"{self.somebody()}/hostile"))
@@ -246,9 +246,9 @@ class Trouble(RemoteCase):
 
     def test_another_server_that_answers_is_told_from_an_agent(self):
         url = self.somebody()
-        for path, status, says in (("elsewhere", 78, "is not followed"), ("page", 78, "not one of an agent's API"), ("text", 78, "no JSON"),
+        for path, status, says in (("elsewhere", 78, "is not followed"), ("page", 78, "not one of an agent's API"), ("text", 78, "not JSON"),
                                    ("other", 78, "'locks' of the list of locks must be a list"), ("cut", 69, "closed within an answer"),
-                                   ("noise", 78, "no answer of an agent"), ("huge", 78, "no answer of an agent"), ("nothing", 69, "without an answer"),
+                                   ("noise", 78, "not an answer of an agent"), ("huge", 78, "not an answer of an agent"), ("nothing", 69, "without an answer"),
                                    ("mute?timeout=200ms", 69, "no answer within 200ms"),
                                    ("drip?timeout=500ms", 69, "no answer within 500ms")):
             self.assert_one_line(pawl("locks", "ls", env=environment(PAWL_URL=f"{url}/{path}")), status, says)

@@ -191,7 +191,7 @@ TEST(JobRoutes, WhatIsWrongWithTheQueryIsSaid) {
         return detail_of(answer);
     };
     EXPECT_THAT(rejected("limits=3"), HasSubstr("did you mean 'limit'?"));
-    EXPECT_EQ(rejected("runs=31"), "runs is '31'; write a number from 0 to 30");
+    EXPECT_EQ(rejected("runs=31"), "runs is '31'; expected an integer from 0 to 30");
     EXPECT_THAT(rejected("runs=x"), HasSubstr("runs is 'x'"));
     rejected("limit=0");
 }

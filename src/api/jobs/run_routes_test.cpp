@@ -101,7 +101,7 @@ TEST(RunRoutes, WhatIsWrongWithAListIsSaid) {
     EXPECT_THAT(rejected("status=done"), HasSubstr("status is 'done', which is none of started"));
     EXPECT_THAT(rejected("after=nonsense"), HasSubstr("after"));
     EXPECT_THAT(rejected("limit=1001"), HasSubstr("limit"));
-    EXPECT_THAT(rejected("limit=0"), HasSubstr("limit is '0'; write a number from 1 to 1000"));
+    EXPECT_THAT(rejected("limit=0"), HasSubstr("limit is '0'; expected an integer from 1 to 1000"));
     EXPECT_THAT(rejected("statsu=failed"), HasSubstr("did you mean 'status'?"));
 }
 

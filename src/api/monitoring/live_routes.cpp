@@ -58,7 +58,7 @@ awaitable<http::response> follow(event_streams streams, shared_call asked) {
         const auto named = topics_of(told->second, unknown);
         if (!named)
             co_return problem(400, "topics has '" + base::printable(unknown) +
-                                       "'; write some of locks, runs, jobs, nodes, audit, "
+                                       "'; expected some of locks, runs, jobs, nodes, audit, "
                                        "overview, with commas between them");
         wanted = *named;
     }

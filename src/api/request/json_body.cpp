@@ -126,9 +126,9 @@ void body_reader::read(const http::request& request, const std::vector<std::stri
         const auto all = base::comma_list(names);
         if (names.empty())
             return reject(400, "unknown member " + quoted(name) + ": this takes none");
-        return reject(
-            400, "unknown member " + quoted(name) +
-                     (meant ? "; did you mean " + quoted(*meant) + "?" : "; known are " + all));
+        return reject(400, "unknown member " + quoted(name) +
+                               (meant ? "; did you mean " + quoted(*meant) + "?"
+                                      : "; expected one of " + all));
     }
 }
 
@@ -202,7 +202,7 @@ std::optional<occurrence> body_reader::instant(std::string_view name) {
         return occurrence{found->as_int64()};
     }
     reject(400, std::string{name} +
-                    " is no time; write RFC 3339, such as \"2026-11-20T06:00:00Z\", or Unix "
+                    " is no time; expected RFC 3339, such as \"2026-11-20T06:00:00Z\", or Unix "
                     "milliseconds");
     return std::nullopt;
 }

@@ -32,7 +32,7 @@ std::variant<std::int64_t, http::response> integer_of(const call& asked, std::st
     const auto& text = found->second;
     if (const auto value = base::parse_number_within(text, least, most)) return *value;
     return problem(400, std::string{name} + " is '" + base::printable(text) +
-                            "'; write a number from " + std::to_string(least) + " to " +
+                            "'; expected an integer from " + std::to_string(least) + " to " +
                             std::to_string(most));
 }
 

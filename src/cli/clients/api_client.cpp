@@ -41,7 +41,7 @@ json::value parsed(const pawl::client::address& where, std::string_view body) {
     auto made = json::parse(body, error);
     if (error)
         throw store_error{{errc::protocol, pawl::client::text_of(where) +
-                                               ": the answer is no JSON: " + error.message()}};
+                                               ": the answer is not JSON: " + error.message()}};
     return made;
 }
 
@@ -554,7 +554,7 @@ std::string token_of_environment() {
     const bool plain =
         std::all_of(token->begin(), token->end(), [](char c) { return c > ' ' && c < '\x7f'; });
     if (plain && token->size() <= token_bytes_max) return *token;
-    throw exit_error{status::configuration, "PAWL_TOKEN is no token: it has at most " +
+    throw exit_error{status::configuration, "PAWL_TOKEN is not a token: it has at most " +
                                                 std::to_string(token_bytes_max) +
                                                 " letters, digits and signs, without white space"};
 }

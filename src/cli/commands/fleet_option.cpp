@@ -18,7 +18,7 @@ constexpr millis duration_max = std::chrono::hours{24 * 366};
 
 std::uint64_t count_in(std::string_view part, std::string_view text, std::uint64_t most) {
     const auto count = base::parse_number_within<std::uint64_t>(text, 1, most);
-    if (!count) reject(part, "a number from 1 to " + std::to_string(most));
+    if (!count) reject(part, "an integer from 1 to " + std::to_string(most));
     return *count;
 }
 

@@ -27,9 +27,9 @@ TEST(FleetOption, WhatItIsNotIsOneLine) {
         {"", "--plan ''; expected agents=N, jobs=N, every=DUR, run=DUR or ttl=DUR"},
         {"agents=3,", "--plan ''; expected agents=N, jobs=N, every=DUR, run=DUR or ttl=DUR"},
         {"agnts=3", "--plan 'agnts=3'; expected agents=N, jobs=N, every=DUR, run=DUR or ttl=DUR"},
-        {"agents", "--plan 'agents'; expected a number from 1 to 1000000"},
-        {"agents=0", "--plan 'agents=0'; expected a number from 1 to 1000000"},
-        {"jobs=-1", "--plan 'jobs=-1'; expected a number from 1 to 1000000000"},
+        {"agents", "--plan 'agents'; expected an integer from 1 to 1000000"},
+        {"agents=0", "--plan 'agents=0'; expected an integer from 1 to 1000000"},
+        {"jobs=-1", "--plan 'jobs=-1'; expected an integer from 1 to 1000000000"},
         {"every=0s", "--plan 'every=0s'; expected a duration from 1ms to 366d"},
         {"run=soon", "--plan 'run=soon'; expected a duration from 1ms to 366d"},
     };

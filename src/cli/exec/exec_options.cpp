@@ -32,12 +32,11 @@ exec_plan plan_of(const exec_options& what) {
     if (!what.occurrence.empty()) {
         const auto when = time::parse_rfc3339(what.occurrence);
         if (when.has_error())
-            throw CLI::ValidationError{"--occurrence", "'" + base::printable(what.occurrence) +
-                                                           "' at column " +
-                                                           std::to_string(when.error().column + 1) +
-                                                           ": " + when.error().what +
-                                                           "; give such a time, or minute, hour "
-                                                           "or day"};
+            throw CLI::ValidationError{"--occurrence",
+                                       "'" + base::printable(what.occurrence) + "' at column " +
+                                           std::to_string(when.error().column + 1) + ": " +
+                                           when.error().what +
+                                           "; expected such a time, or minute, hour or day"};
         made.lease.occurrence =
             occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
     }

@@ -59,7 +59,7 @@ TEST(ExecOptions, WhatMakesNoSenseIsRejectedByItsName) {
     bad = {.key = "k", .min_hold = "1m", .hold_until_expiry = true};
     EXPECT_THAT(rejection_of(bad), HasSubstr("longer than --ttl"));
     bad = {.key = "k", .occurrence = "2026-01-02 3pm"};
-    EXPECT_THAT(rejection_of(bad), HasSubstr("give such a time, or minute, hour or day"));
+    EXPECT_THAT(rejection_of(bad), HasSubstr("expected such a time, or minute, hour or day"));
     bad = {.key = "k", .at_least_once = true};
     EXPECT_THAT(rejection_of(bad), HasSubstr("goes with --occurrence"));
     bad = {.key = "k", .occurrence = "2026-01-02T03:04:05Z", .slots = 4};

@@ -118,7 +118,7 @@ std::optional<std::string> url_in_file(const std::string& path, std::string_view
     auto url = value->value<std::string>();
     if (!url || url->empty())
         reject(path, {place_of(value->source()),
-                      std::string{key} + (url ? " is empty; write a URL" : " must be a string") +
+                      std::string{key} + (url ? " is empty; expected a URL" : " must be a string") +
                           ", such as \"redis://127.0.0.1:6379\""});
     return url;
 }

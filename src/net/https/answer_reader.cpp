@@ -33,7 +33,7 @@ std::string in_words(const boost::system::error_code& error) {
     if (error == beast::error::body_limit || error == beast::error::buffer_overflow)
         return "has a larger body than is allowed";
     if (error == beast::error::partial_message) return "ends in its middle";
-    return "is no HTTP: " + error.message();
+    return "is not HTTP: " + error.message();
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::string answer_reader::take(std::string_view bytes) {
             if (++on.interims > interim_max) return "has no end of interim answers";
             on.begin();
         }
-        if (!on.parser->got_some() && !may_be_http(on.waiting)) return "is no HTTP";
+        if (!on.parser->got_some() && !may_be_http(on.waiting)) return "is not HTTP";
         boost::system::error_code error;
         const auto taken = on.parser->put(boost::asio::buffer(on.waiting), error);
         on.waiting.erase(0, taken);

@@ -108,7 +108,7 @@ TEST(AnswerReader, AnotherProtocolIsNoHttp) {
     for (const auto* text : {"-ERR unknown command\r\n", "SSH-2.0-OpenSSH_9.2\r\n",
                              "\x15\x03\x03\x01\x02\x02\x46", "HTTP/1.1 abc\r\n\r\n"}) {
         answer_reader reader{answer_shape::bounded, small};
-        EXPECT_THAT(reader.take(text), HasSubstr("is no HTTP")) << text;
+        EXPECT_THAT(reader.take(text), HasSubstr("is not HTTP")) << text;
     }
 }
 

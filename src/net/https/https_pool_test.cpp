@@ -297,7 +297,7 @@ TEST_F(HttpsTest, AHeadOrABodyThatIsTooLargeIsNotTaken) {
 TEST_F(HttpsTest, APeerThatSpeaksSomethingElseIsTheWrongServer) {
     const testing_faults::canned_server other{{"-ERR unknown command\r\n"}};
     const auto pool = https_pool::make(loop_, plain(other.port()));
-    expect_failure(ask(pool, get()), errc::protocol, "the answer is no HTTP");
+    expect_failure(ask(pool, get()), errc::protocol, "the answer is not HTTP");
 
     small_server in_the_clear{always(ok("well"))};
     const auto confused = https_pool::make(loop_, secure(in_the_clear.port()));

@@ -66,7 +66,7 @@ failure explain_rejection(const std::string& place, std::string_view service, co
     if (is_any(what.type, not_allowed) || what.status == 401 || what.status == 403)
         return says(errc::denied);
     if (what.type.empty())
-        return {errc::protocol, place + ": this is no " + std::string{service} + ": status " +
+        return {errc::protocol, place + ": this is not " + std::string{service} + ": status " +
                                     std::to_string(what.status) + " without an error of its own"};
     return says(errc::rejected);
 }

@@ -53,7 +53,7 @@ TEST(Rejections, QuoteNoSignature) {
               "here: AccessDeniedException: User: arn is not authorized?to perform: "
               "dynamodb:PutItem, status 400");
     EXPECT_EQ(explain_rejection("here", "DynamoDB", {404, "", ""}, effect::none).detail,
-              "here: this is no DynamoDB: status 404 without an error of its own");
+              "here: this is not DynamoDB: status 404 without an error of its own");
 }
 
 }  // namespace

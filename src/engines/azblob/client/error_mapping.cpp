@@ -51,7 +51,7 @@ failure explain_rejection(const std::string& place, const rejection& what, effec
     const auto status = "status " + std::to_string(what.status);
     if (what.code.empty() && !net::is_undecided(what.status) && !net::is_turned_away(what.status))
         return {errc::protocol,
-                place + ": this is no Azure Blob Storage: " + status + " without its error code"};
+                place + ": this is not Azure Blob Storage: " + status + " without its error code"};
     const bool may_hold_secrets = what.status == 401 || what.status == 403;
     auto detail = place + ": ";
     if (!what.code.empty()) detail += what.code + ", ";

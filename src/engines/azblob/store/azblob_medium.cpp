@@ -78,7 +78,7 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
     std::erase(stands.at, '"');
     if (!text || stands.at.empty())
         co_return failure{errc::rejected,
-                          place() + ": a blob of the namespace is no record of pawl"};
+                          place() + ": a blob of the namespace is not a record of pawl"};
     stands.text = std::move(*text);
     co_return stands;
 }

@@ -164,7 +164,7 @@ TEST_F(AzblobMedium, AWriteWhoseVersionIsNotToldIsUnknown) {
 
 TEST_F(AzblobMedium, ABlobOfOthersIsNoRecord) {
     small_server server{answering({{"HEAD ", ok("", std::string{date} + "ETag: \"0x1\"\r\n")}})};
-    expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
+    expect_failure(read(open(server)), errc::rejected, "is not a record of pawl");
 }
 
 // Goal: it hides no other. Method: a list and a look at several, of which one has lost its

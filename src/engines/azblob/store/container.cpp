@@ -69,7 +69,7 @@ async<std::string> container::prepare(instant until) {
         if (found->succeeded || lacks_blob(found->rejected)) {
             if (found->answer.field("x-ms-request-id").empty())
                 co_return failure{errc::protocol,
-                                  place_ + ": this is no Azure Blob Storage: another server"};
+                                  place_ + ": this is not Azure Blob Storage: another server"};
             known_ = true;
             gone_ = false;
             co_return account_ + "/" + name_;

@@ -88,7 +88,7 @@ async<cas::listing> list_records(std::shared_ptr<container> on, std::shared_ptr<
         auto page = read_page(got->answer.body);
         if (!page)
             co_return failure{errc::protocol,
-                              on->place() + ": this is no Azure Blob Storage: it lists no blobs"};
+                              on->place() + ": this is not Azure Blob Storage: it lists no blobs"};
         marker = std::move(page->next);
         add_records(made, where, what, std::move(*page), got->clock);
         if (made.more || marker.empty()) co_return made;

@@ -75,7 +75,7 @@ TEST_F(UnreadableRecords, TheControlStateHasAllOthers) {
     EXPECT_EQ(state.pauses[0].job, "backup");
     // It may be one, so it is one.
     EXPECT_EQ(state.pauses[1].job, "report");
-    EXPECT_THAT(state.pauses[1].reason, StartsWith("(unreadable) this is no record"));
+    EXPECT_THAT(state.pauses[1].reason, StartsWith("(unreadable) this is not a record"));
     ASSERT_EQ(state.triggers.size(), 1U);
     EXPECT_EQ(state.triggers[0].id, "t");
     EXPECT_THAT(state.cancels, ElementsAre("cancelled"));
@@ -101,7 +101,7 @@ TEST_F(UnreadableRecords, ListsOfRunsHaveAllOthers) {
     setup_.on.pass(1min);
     EXPECT_THAT(stale(), UnorderedElementsAre("a", "with a checkpoint"));
     const auto found = setup_.on.end_of(mine_->find_run("unreadable"));
-    expect_failure(found, errc::rejected, "this is no record of a journal's run");
+    expect_failure(found, errc::rejected, "this is not a record of a journal's run");
 }
 
 // Goal: what another version of pawl can read is not taken for what a lost process has left.
@@ -163,7 +163,8 @@ TEST_F(UnreadableRecords, OthersAreHeard) {
     }
     EXPECT_TRUE(stale().empty());
     const std::vector<run_mark> alone{all.front()};
-    expect_failure(setup_.on.end_of(mine_->heartbeat(alone)), errc::rejected, "this is no record");
+    expect_failure(setup_.on.end_of(mine_->heartbeat(alone)), errc::rejected,
+                   "this is not a record");
 }
 
 TEST_F(UnreadableRecords, OtherJobsArePublishedListedAndRetired) {

@@ -342,7 +342,7 @@ TEST_F(CasStore, AGarbledRecordIsAFailureOfItsOwn) {
     const auto token = mine.granted(claim_of("a", 10s, "a"));
     mine.granted(claim_of("a", 10s, "c"));
     on.table->put(lease_name("b"), "{}");
-    expect_failure(mine.acquire(claim_of("a", 10s, "b")), errc::rejected, "b: this is no lease");
+    expect_failure(mine.acquire(claim_of("a", 10s, "b")), errc::rejected, "b: this is not a lease");
     EXPECT_TRUE(mine.release("b", token).has_error());
     EXPECT_TRUE(mine.withdraw({"b", "a"}).has_error());
     EXPECT_EQ(on.table->read(lease_name("b")).text, "{}");

@@ -159,7 +159,7 @@ failure no_record(std::string_view text, const std::string& what) {
     if (layout && *layout > layout_version)
         return {errc::unsupported, "the record has layout " + std::to_string(*layout) +
                                        " of a newer pawl: update this one"};
-    return {errc::rejected, "this is no " + what + ": another program has written it"};
+    return {errc::rejected, "this is not a " + what + ": another program has written it"};
 }
 
 std::string_view nonce_of(std::string_view text) {

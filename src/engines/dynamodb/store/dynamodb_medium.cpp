@@ -76,7 +76,7 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
         auto found = read_item(*item);
         if (!found)
             co_return failure{errc::rejected,
-                              place() + ": an item of the namespace is no record of pawl"};
+                              place() + ": an item of the namespace is not a record of pawl"};
         stands = std::move(found->stands);
     }
     stands.clock = got->clock;

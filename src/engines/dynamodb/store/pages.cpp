@@ -61,7 +61,7 @@ async<void> read_page(std::shared_ptr<merge> all, std::size_t bucket, instant un
     const auto* items = got->body.if_contains("Items");
     if (items == nullptr || !items->is_array())
         co_return failure{errc::protocol,
-                          all->on->place() + ": this is no DynamoDB: a page without items"};
+                          all->on->place() + ": this is not DynamoDB: a page without items"};
     page.more = got->body.if_contains("LastEvaluatedKey") != nullptr;
     for (const auto& item : items->get_array()) {
         auto found = read_listed_item(item);
@@ -164,7 +164,7 @@ async<std::vector<cas::seen>> read_records(std::shared_ptr<table> on, place_of_i
         const auto* items = array_at(got->body, "Responses", place.table);
         if (items == nullptr)
             co_return failure{errc::protocol,
-                              on->place() + ": this is no DynamoDB: an answer without its items"};
+                              on->place() + ": this is not DynamoDB: an answer without its items"};
         for (const auto& item : *items) {
             const auto found = read_listed_item(item);
             const auto which = identity_of(item);

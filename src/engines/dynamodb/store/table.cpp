@@ -107,7 +107,7 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
         // It was carried out all the same.
         const auto code =
             what == effect::writes && got->status == 200 ? errc::outcome_unknown : errc::protocol;
-        co_return failure{code, place_ + ": this is no DynamoDB: an answer that is no JSON"};
+        co_return failure{code, place_ + ": this is not DynamoDB: an answer that is not JSON"};
     }
     made.body = std::move(parsed.get_object());
     co_return made;
@@ -153,7 +153,7 @@ async<table::table_status> table::look(instant until) {
     if (got->no_table) co_return table_status{{}, got->no_table};
     const auto* description = object_in(got->body, "Table");
     if (description == nullptr)
-        co_return failure{errc::protocol, place_ + ": this is no DynamoDB: it describes no table"};
+        co_return failure{errc::protocol, place_ + ": this is not DynamoDB: it describes no table"};
     co_return table_status{read_table(*description), std::nullopt};
 }
 

@@ -68,7 +68,7 @@ result<cluster_access> find_cluster(const cluster_choice& wanted, const cluster_
     if (file.empty() && !here.home.empty()) file = here.home + "/.kube/config";
     if (file.empty() || (wanted.kubeconfig.empty() && here.kubeconfig.empty() && !exists(file)))
         return failure{errc::rejected,
-                       "no cluster: this is no pod, and there is no kubeconfig; give "
+                       "no cluster: this is not a pod, and there is no kubeconfig; give "
                        "kubeconfig=PATH"};
     if (wanted.kubeconfig.empty() && file.find(':') != std::string::npos)
         return failure{errc::rejected,

@@ -32,7 +32,7 @@ public:
         const auto value = of[name];
         if (!value || value.IsNull()) return {};
         if (!value.IsScalar())
-            throw config_fault{std::string{"'"} + name + "' is no text, in line " +
+            throw config_fault{std::string{"'"} + name + "' is not a string, in line " +
                                std::to_string(value.Mark().line + 1)};
         return value.Scalar();
     }
@@ -58,7 +58,7 @@ public:
         const auto decoded = base::from_base64(inside);
         const auto begin = decoded ? decoded->find("-----BEGIN ") : std::string::npos;
         if (begin == std::string::npos)
-            throw config_fault{"'" + name + "-data' is no PEM text in base64"};
+            throw config_fault{"'" + name + "-data' is not PEM text in base64"};
         return decoded->substr(begin);
     }
 
@@ -166,7 +166,7 @@ result<cluster_access> parse_kubeconfig(const std::string& text, const std::stri
     } catch (const config_fault& fault) {
         return rejection(fault.what());
     } catch (const YAML::Exception& fault) {
-        return rejection("it is no YAML: " + fault.msg + ", in line " +
+        return rejection("invalid YAML: " + fault.msg + ", in line " +
                          std::to_string(fault.mark.line + 1));
     }
 }

@@ -126,7 +126,7 @@ TEST(Kubeconfig, InlineDataIsPemInBase64AndWinsOverTheFile) {
     EXPECT_EQ(access.tls.key, pem);
     EXPECT_THAT(rejected(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
                                      plain_user)),
-                HasSubstr("'certificate-authority-data' is no PEM text in base64"));
+                HasSubstr("'certificate-authority-data' is not PEM text in base64"));
 }
 
 // Goal: what pawl does not do is said in one line that says what would do, without the secret.
@@ -148,12 +148,12 @@ TEST(Kubeconfig, WhatIsNotSupportedIsSaid) {
 }
 
 TEST(Kubeconfig, WhatIsNoKubeconfigIsSaidWithItsLine) {
-    EXPECT_THAT(rejected("a: [b\nc: d"), HasSubstr("it is no YAML: "));
+    EXPECT_THAT(rejected("a: [b\nc: d"), HasSubstr("invalid YAML: "));
     EXPECT_THAT(rejected("just words"), HasSubstr("it holds no mapping"));
     EXPECT_THAT(rejected("kind: Config"), HasSubstr("it has no current-context"));
     EXPECT_THAT(rejected("current-context: c"), HasSubstr("there is no context 'c'"));
     EXPECT_THAT(rejected(config_with("    server: [a]\n", plain_user)),
-                HasSubstr("'server' is no text, in line "));
+                HasSubstr("'server' is not a string, in line "));
 }
 
 }  // namespace

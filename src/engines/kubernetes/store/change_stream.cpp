@@ -48,7 +48,8 @@ async<void> change_stream::open() {
     if (told->status != 200) co_return server_->rejection(verb::list, *told);
     const auto list = parse_list(told->body);
     if (!list)
-        co_return failure{errc::protocol, server_->place() + ": the answer is no list of leases"};
+        co_return failure{errc::protocol,
+                          server_->place() + ": the answer is not a list of leases"};
     auto opening = server_->watch(chosen + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
                                       std::to_string(watched_for.count()) +
                                       "&resourceVersion=" + list->resource_version,

@@ -101,7 +101,7 @@ async<cas::seen> lease_medium::read(cas::record_name name, instant until) {
     }
     if (told->status != 200) co_return server_->rejection(verb::get, *told);
     const auto object = parse_object(told->body);
-    if (!object) co_return fault(errc::protocol, "the answer is no Lease");
+    if (!object) co_return fault(errc::protocol, "the answer is not a Lease");
     co_return understand(name, *object, clock);
 }
 
@@ -112,7 +112,7 @@ result<cas::write_answer> lease_medium::settle(verb what, const net::https_respo
         now.clock = clock;
         if (what == verb::erase) return cas::write_answer{now};
         const auto object = parse_object(told.body);
-        if (!object) return fault(errc::outcome_unknown, "the answer to a write is no Lease");
+        if (!object) return fault(errc::outcome_unknown, "the answer to a write is not a Lease");
         now.at = version_of(*object);
         return cas::write_answer{now};
     }
@@ -179,7 +179,7 @@ async<std::vector<lease_object>> lease_medium::all(cas::record_kind kind, instan
         }
         if (told->status != 200) co_return server_->rejection(verb::list, *told);
         auto page = parse_list(told->body);
-        if (!page) co_return fault(errc::protocol, "the answer is no list of leases");
+        if (!page) co_return fault(errc::protocol, "the answer is not a list of leases");
         std::move(page->objects.begin(), page->objects.end(), std::back_inserter(found));
         more = std::move(page->more);
         if (more.empty()) co_return std::move(found);

@@ -90,7 +90,7 @@ private:
                                                         instant until);
     std::vector<document> updates_of(std::span<const cas::change> changes) const;
     failure foreign() const {
-        return {errc::rejected, place_ + ": a document of the namespace is no record of pawl"};
+        return {errc::rejected, place_ + ": a document of the namespace is not a record of pawl"};
     }
 
     // Constant after construction

@@ -294,7 +294,7 @@ TEST_F(MongodbMedium, AReadWithoutTheTimeHasNoAnswer) {
 
 TEST_F(MongodbMedium, ADocumentOfOthersIsNoRecord) {
     scripted_mongodb server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
-    expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
+    expect_failure(read(open(server)), errc::rejected, "is not a record of pawl");
 }
 
 // Goal: a document that is none of pawl's hides no other. Method: several are read, and listed; of

@@ -191,7 +191,7 @@ failure explain_connecting(std::string_view place, const server_error& error) {
         case CR_VERSION_ERROR:
         case CR_SERVER_HANDSHAKE_ERR:
         case CR_MALFORMED_PACKET:
-            return {errc::protocol, worded(place, error, "this is no MySQL or MariaDB")};
+            return {errc::protocol, worded(place, error, "this is not MySQL or MariaDB")};
         case CR_SSL_CONNECTION_ERROR:
             return explain_tls(place, error);
         case CR_AUTH_PLUGIN_CANNOT_LOAD:

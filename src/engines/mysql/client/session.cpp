@@ -51,7 +51,7 @@ failure timed_out(const mysql_settings& to) {
 failure explain(const link& over, const mysql_settings& to, const server_error& error) {
     if (over.is_foreign())
         return {errc::protocol,
-                place_of(to) + ": what listens there is no MySQL or MariaDB: the URL's port?"};
+                place_of(to) + ": what listens there is not MySQL or MariaDB: the URL's port?"};
     if (over.was_aborted()) return timed_out(to);
     return explain_connecting(place_of(to), error);
 }

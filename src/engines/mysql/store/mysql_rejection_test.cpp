@@ -294,7 +294,7 @@ private:
 TEST_F(MysqlRejection, AServerOfAnotherKindIsNamedAsThat) {
     banner_server mail{"220 mail.example.com ESMTP\r\n"};
     const auto asked = lease_clock::now();
-    expect_rejection(on_port(mail.port(), 30s), errc::protocol, "no MySQL or MariaDB");
+    expect_rejection(on_port(mail.port(), 30s), errc::protocol, "not MySQL or MariaDB");
     EXPECT_LT(lease_clock::now() - asked, 15s);
     banner_server rubbish{
         std::string{"\x03\x00\x00\x00\x0a"

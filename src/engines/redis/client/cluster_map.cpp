@@ -61,7 +61,7 @@ void cluster_map::retire_strangers() {
     std::erase_if(nodes_, [&](const auto& entry) {
         const auto& one = entry.second;
         if (std::find(kept.begin(), kept.end(), one) != kept.end()) return false;
-        one->link->retire("the node is no master of the cluster now");
+        one->link->retire("the node is not a master of the cluster now");
         one->ears->close();
         return true;
     });
@@ -119,9 +119,9 @@ boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> 
         if (got.has_error())
             outcome = got.error();
         else if (got->is_error() && got->text.find("cluster support disabled") != std::string::npos)
-            outcome = failure{
-                errc::unsupported,
-                one->link->place() + " is no node of a cluster: use redis:// (" + got->text + ")"};
+            outcome = failure{errc::unsupported, one->link->place() +
+                                                     " is not a node of a cluster: use redis:// (" +
+                                                     got->text + ")"};
         else if (got->is_error())
             outcome = explain_rejection(one->link->place(), got->text);
         else

@@ -101,7 +101,7 @@ async<server_address> sentinels::ask_address(std::size_t which, instant deadline
     const auto& said = got->front();
     if (said.is_error() && is_unknown_command(said.text))
         co_return failure{errc::unsupported,
-                          place + " is no sentinel: " + base::printable(said.text)};
+                          place + " is not a sentinel: " + base::printable(said.text)};
     if (said.is_error()) co_return explain_rejection(place, said.text);
     if (said.kind == reply_kind::nil)
         co_return failure{errc::unsupported, place + ": the sentinel knows no master named '" +

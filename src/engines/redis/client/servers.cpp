@@ -218,7 +218,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
     last.asking = false;
     if (!map_ && is_read_only(words)) {
         // By the same name there may be another server by now.
-        link->leave("it is no master any more");
+        link->leave("it is no longer a master");
         last.got = explain_rejection(link->place(), words);
         return sentinels_ ? next_step::later : next_step::finished;
     }

@@ -135,7 +135,7 @@ std::optional<failure> reject_replica(const reply& role, const std::string& plac
     if (!role.elements.empty() && role.elements[0].text == "master") return std::nullopt;
     const auto name = role.elements.empty() ? std::string{} : role.elements[0].text;
     return failure{errc::unreachable,
-                   place + " is no master now: its ROLE is " + base::printable(name)};
+                   place + " is not a master now: its ROLE is " + base::printable(name)};
 }
 
 // What the application has left in the connection shows in the answers: one that comes late stands

@@ -179,7 +179,7 @@ TEST_F(ClusterAtRest, WhatIsNoClusterIsUnsupportedAndTheOtherWayRound) {
     redis_server alone;
     auto settings = nodes_of(cluster());
     settings.seeds = {{"127.0.0.1", alone.port()}};
-    expect_rejection(settings, errc::unsupported, "is no node of a cluster");
+    expect_rejection(settings, errc::unsupported, "is not a node of a cluster");
     redis_settings single;
     // A node that does not serve the key, or it would not object.
     const auto owner = cluster().owner_of(crc16("pawl:lock:key") % cluster_slots);

@@ -96,7 +96,7 @@ TEST_F(SentinelsAtRest, AServerInPlaceOfASentinelIsUnsupported) {
     auto to = settings();
     to.seeds = {{"127.0.0.1", servers().node(0).port()}};
     to.sentinel_password = "s3cret";
-    expect_rejection(to, errc::unsupported, "is no sentinel");
+    expect_rejection(to, errc::unsupported, "is not a sentinel");
 }
 
 TEST_F(SentinelsAtRest, NoServerIsUnreachable) {

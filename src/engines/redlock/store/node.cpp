@@ -95,7 +95,7 @@ void node::heard(redis::answer got, const answer_taker& taker) {
     const bool asked_and_answered = got.has_value();
     if (asked_and_answered && got->is_error()) {
         // By the same name there may be another server by now.
-        if (redis::is_read_only(got->text)) link_->leave("it is no master any more");
+        if (redis::is_read_only(got->text)) link_->leave("it is no longer a master");
         got = redis::explain_rejection(place_, got->text);
     }
     // A server that still loads its data answers, but is of no use yet; one that rejects is there.

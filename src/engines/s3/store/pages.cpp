@@ -18,7 +18,7 @@ async<medium::name_page> medium::list_names(cas::record_kind kind, std::string b
     if (got.has_error()) co_return got.error();
     const std::string_view xml = got->response.body;
     if (xml.find("<ListBucketResult") == std::string_view::npos)
-        co_return failure{errc::protocol, place_ + ": this is no S3: a list without its names"};
+        co_return failure{errc::protocol, place_ + ": this is not S3: a list without its names"};
     name_page made;
     made.more = base::text_in(xml, "IsTruncated") == "true";
     for (const auto one : base::elements_in(xml, "Contents")) {

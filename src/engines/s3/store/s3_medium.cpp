@@ -81,7 +81,7 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
         if (got->end == outcome::absent) co_return stands;
         stands.at = std::string{got->response.field("etag")};
         if (stands.at.empty())
-            co_return failure{errc::protocol, place_ + ": this is no S3: an object without ETag"};
+            co_return failure{errc::protocol, place_ + ": this is not S3: an object without ETag"};
         if (belong_together(got->response)) {
             stands.text = std::move(got->response.body);
             co_return stands;
@@ -110,7 +110,7 @@ async<write_answer> medium::change_object(bucket_request what, cas::version expe
     std::string at{got->response.field("etag")};
     if (!is_put) at.clear();
     if (is_put && at.empty())
-        co_return failure{errc::outcome_unknown, place_ + ": this is no S3: a write without ETag"};
+        co_return failure{errc::outcome_unknown, place_ + ": this is not S3: a write without ETag"};
     co_return write_answer{cas::written{std::move(at), got->clock}};
 }
 

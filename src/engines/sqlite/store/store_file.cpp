@@ -95,7 +95,7 @@ std::optional<failure> check_file(const std::string& path) {
     if (::stat(path.c_str(), &file) != 0)
         return system_failure(errc::unreachable, "the store " + path + " cannot be opened", errno);
     if (!S_ISREG(file.st_mode))
-        return failure{errc::protocol, "the store " + path + " is no file: give the path of one"};
+        return failure{errc::protocol, "the store " + path + " is not a file; expected a path"};
     if (auto fault = reject_second_name(path, file)) return fault;
     struct statfs where{};
     if (::statfs(path.c_str(), &where) != 0) return std::nullopt;
