@@ -61,7 +61,7 @@ std::string unready(const node_state& seen) {
     if (!seen.ready) return "this node is starting and has not yet read what its jobs have run";
     if (!seen.knows_pauses)
         return "this node has not read the control state since it started, so no scheduled run "
-               "starts until its journal has told which jobs are paused";
+               "starts until its journal reports which jobs are paused";
     return {};
 }
 

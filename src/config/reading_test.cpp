@@ -278,7 +278,7 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
         {"renew_fraction = 0.71", "f:4:18: renew_fraction is 0.71; expected 0.01 to 0.7"},
         {"renew_fraction = 0.7",
          "f:4:1: renew_fraction is 0.7, but with a ttl of 30s and a grace of 10s the command would "
-         "be told to stop before; stay below 0.58"},
+         "be stopped before; stay below 0.58"},
         {"renew_fraction = \"x\"", "renew_fraction is a text; expected a number from 0.01 to 0.7"},
         {"output_limit = \"65MiB\"",
          "f:4:16: output_limit is 68,157,440 bytes; expected 0 to 64MiB"},

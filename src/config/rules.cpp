@@ -43,7 +43,7 @@ void check_renewal(const job_settings& job, const job_origins& where, findings& 
                         "renew_fraction is " + format_number(job.renew_fraction) +
                             ", but with a ttl of " + format_duration(job.ttl) + " and a grace of " +
                             format_duration(job.grace) +
-                            " the command would be told to stop before; stay below " +
+                            " the command would be stopped before; stay below " +
                             format_number(std::floor(latest * 100) / 100) + ", or lower the grace");
     else if (job.renew_fraction > renew_fraction_warned)
         found.add_warning(where.of("renew_fraction"),

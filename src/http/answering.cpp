@@ -97,7 +97,7 @@ boost::asio::awaitable<response> connection::ask(std::shared_ptr<const request> 
     } catch (...) {
     }
     all_->warn(what + " could not be answered: " + why);
-    co_return all_->reject(500, "the server made a mistake, which its log tells");
+    co_return all_->reject(500, "internal error: see the log of the server");
 }
 
 persistence connection::persistence_of(const exchange& about) const {
@@ -110,7 +110,7 @@ std::string connection::head_or_excuse(response& answered, head_facts facts) {
     facts.date = all_->date();
     if (auto head = head_of(answered, facts)) return std::move(*head);
     all_->warn("a response has a status or a field that HTTP cannot carry");
-    answered = response{500, "text/plain; charset=utf-8", "the server made a mistake\n"};
+    answered = response{500, "text/plain; charset=utf-8", "internal error\n"};
     facts.body = framing::length;
     facts.length = answered.body.size();
     return *head_of(answered, facts);

@@ -97,8 +97,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
     // Of a few milliseconds the margin takes most, whenever the lease is renewed.
     if (o.renew_fraction >= 1.0 / 3 && last >= how.trust - how.stop_margin)
         return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
-               format_duration(o.ttl) +
-               " only after its holder was told to stop, with a grace of " +
+               format_duration(o.ttl) + " only after its holder was stopped, with a grace of " +
                format_duration(o.grace) + ": lower it, or the grace";
     if (o.max_renew_failures < 1)
         return "max_renew_failures " + std::to_string(o.max_renew_failures) +

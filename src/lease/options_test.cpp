@@ -108,7 +108,7 @@ TEST(Options, AValueOutsideItsEnumIsRejected) {
 TEST(Options, ALaterRenewalIsAllowedWithARetryPeriodAndAShortGrace) {
     EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s, .grace = 5s}), "");
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s}),
-                HasSubstr("only after its holder was told to stop, with a grace of 10s"));
+                HasSubstr("only after its holder was stopped, with a grace of 10s"));
     EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.5, .retry_period = 2s}), "");
 }
 

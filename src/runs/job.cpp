@@ -227,7 +227,7 @@ private:
         under.failed = runs::failing::reopens;
         under.trusted = kept_ || !was.started;
         under.loss = held_.lost();
-        under.shutdown = "its program told it to stop";
+        under.shutdown = "stopped by its program";
         if (stopped_) {
             const bool by_program = program_.stop_requested();
             under.cause = by_program ? runs::stop_cause::shutdown : runs::stop_cause::lost;

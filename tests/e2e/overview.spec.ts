@@ -141,7 +141,7 @@ test.describe('a node that has not read its control state', () => {
       await expect(banner).toContainText('node-a: this node has not read the control state since it started, so no scheduled run starts');
       await expect(banner.locator('.badge')).toHaveText('critical');
       const row = page.locator('.attention').getByRole('listitem').filter({ hasText: 'starts no scheduled run' });
-      await expect(row).toContainText('node-a starts no scheduled run: since it started, its journal has not told which jobs are paused');
+      await expect(row).toContainText('node-a starts no scheduled run: since it started, its journal has not reported which jobs are paused');
       await expect(row.locator('.badge')).toHaveText('critical');
       await expectAccessible(page);
       await expectFitsNarrow(page);

@@ -215,7 +215,7 @@ admission authorizer::state::admit_by_session(const http::request& request, acce
         if (!is_same_secret(request.find(csrf_field), by->csrf))
             return problem(403,
                            "X-Pawl-Session is missing or wrong; load the web UI again, or send the "
-                           "csrf that the log-in told");
+                           "csrf value of the log-in");
     }
     return allow(by->who, needs);
 }

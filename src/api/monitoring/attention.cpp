@@ -90,7 +90,7 @@ void look_at_servers(const attention_facts& seen, std::vector<attention>& all) {
         all.push_back(
             {severity::fail, "control_state_unread", seen.node,
              shown(seen.node) +
-                 " starts no scheduled run: since it started, its journal has not told "
+                 " starts no scheduled run: since it started, its journal has not reported "
                  "which jobs are paused. Once it has, the runs that are due start, within "
                  "their misfire windows. See whether the journal runs and can be reached",
              "/doctor", "store-down"});

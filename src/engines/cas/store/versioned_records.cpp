@@ -66,7 +66,7 @@ async<write_answer> versioned_records::write(change what, instant until) {
     // Without the time that it asked for it is unknown whether what it wrote is over.
     if (asks_time && got.has_value() && tells_no_time(*got))
         co_return failure{errc::outcome_unknown, place() +
-                                                     ": the answer to a write does not tell the "
+                                                     ": the answer to a write does not report the "
                                                      "time, by which it may be over"};
     co_return got;
 }

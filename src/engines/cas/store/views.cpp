@@ -121,7 +121,7 @@ async<examination> cas_store::do_examine() {
         const auto width = std::chrono::ceil<millis>(bounds->high - bounds->low);
         found->findings.push_back(time::judge_clock(
             "the store's clock", bounds->low, bounds->high,
-            "agrees with ours, as far as its answers tell: to " + base::format_duration(width)));
+            "agrees with ours, as far as its answers show: to " + base::format_duration(width)));
         if (!found->clock) found->clock = bounds->low.count();
     }
     if (open.has_value())

@@ -89,7 +89,7 @@ async<void> cluster_map::refresh(instant deadline) {
         co_return failure{errc::unreachable,
                           settings_->seeds.front().host + ":" +
                               std::to_string(settings_->seeds.front().port) +
-                              " (cluster): no node tells in time who serves what"};
+                              " (cluster): no node reports in time which node serves what"};
     co_return last_read_;
 }
 

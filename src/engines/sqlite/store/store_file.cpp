@@ -329,7 +329,7 @@ result<std::shared_ptr<store_file>> open_store_file(const std::string& path, syn
     if (boot_id.empty())
         return failure{errc::unsupported,
                        "the store " + path +
-                           " cannot tell the leases of this boot from those of another: "
+                           " cannot distinguish the leases of this boot from those of another: "
                            "/proc/sys/kernel/random/boot_id cannot be read"};
     // Closing a new file would drop the locks that another connection of this process took on it in
     // the meantime, as POSIX has it.

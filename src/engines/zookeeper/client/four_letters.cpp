@@ -153,7 +153,7 @@ async<millis> ask_tick(net::loop::executor_type executor, server whom, instant u
     const auto value = value_of(*said, "tickTime");
     const auto tick = base::leading_number<millis::rep>(value).value_or(0);
     if (tick <= 0)
-        co_return failure{errc::unsupported, place_of(whom) + " does not tell its tickTime"};
+        co_return failure{errc::unsupported, place_of(whom) + " does not report its tickTime"};
     co_return millis{tick};
 }
 

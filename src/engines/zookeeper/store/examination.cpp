@@ -35,7 +35,7 @@ void count(ensemble_facts& all, const server& whom, const result<server_report>&
     if (said->state == readiness::silent_word) {
         ++all.silent;
         ++all.serving;
-        return base::add_to_list(all.modes, place_of(whom) + " tells nothing");
+        return base::add_to_list(all.modes, place_of(whom) + " reports nothing");
     }
     if (said->state != readiness::serving)
         return base::add_to_list(all.down,
@@ -90,7 +90,7 @@ finding about_load(const ensemble_facts& seen) {
 
 // No word of a server tells whether it syncs its log (forceSync).
 finding about_persistence(const ensemble_facts& seen) {
-    const std::string synced = ", unless forceSync=no was set, which no server tells";
+    const std::string synced = ", unless forceSync=no was set, which no server reports";
     if (seen.alone)
         return {severity::ok, "persistence",
                 "every write is in the server's log before it is answered" + synced};
@@ -105,7 +105,7 @@ finding about_sessions(const session& through, const std::string& configuration)
     if (bound.count() == 0)
         return {severity::ok, "limits",
                 "a session of " + granted +
-                    " was granted; longer ones up to maxSessionTimeout. No server tells its "
+                    " was granted; longer ones up to maxSessionTimeout. No server reports its "
                     "tickTime (`conf`): pawl counts on 2000 or less"};
     const millis tick{number_of(value_of(configuration, "tickTime"))};
     const auto usable = longest_ttl(bound, std::max(tick, usual_tick));
