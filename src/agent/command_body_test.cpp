@@ -67,7 +67,7 @@ TEST(CommandBody, FailureSaysStatusOrSignal) {
     EXPECT_EQ(ended.how.reason, "killed by signal 42");
 }
 
-// The job's own arguments come first, then those of whoever asked for this run; stdin is empty.
+// The job's own arguments come first, then those of this manual run; stdin is empty.
 TEST(CommandBody, ArgumentsOfTheRunAreAppendedAndStdinIsEmpty) {
     body_trial fixture;
     auto job = shell("cat; echo \"$0 $1 $2\"");
@@ -76,7 +76,7 @@ TEST(CommandBody, ArgumentsOfTheRunAreAppendedAndStdinIsEmpty) {
     EXPECT_EQ(ended.output, "own first two words\n");
 }
 
-// Whoever writes a trigger past the API and the command line still has to do with the job.
+// A trigger that was written past the API and the command line is still bound to the job.
 TEST(CommandBody, ArgumentsThatTheJobDoesNotAllowRunNothing) {
     body_trial fixture;
     auto job = shell("echo ran");
@@ -146,13 +146,13 @@ TEST(CommandBody, ALimitThatIsPassedReadsAsItsSignal) {
     EXPECT_EQ(fixture.run(job).how.reason, "killed by SIGXCPU");
 }
 
-// As somebody else a command has that user's rights, groups and environment, and can open its own
+// As another user a command has that user's rights, groups and environment, and can open its own
 // stdout by name.
 TEST(CommandBody, RunsAsAnotherUserInThatUsersEnvironment) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can run a command as another user";
-    const passwd* nobody = getpwnam("nobody");
-    ASSERT_NE(nobody, nullptr);
-    const std::string home = nobody->pw_dir;
+    const passwd* other = getpwnam("nobody");
+    ASSERT_NE(other, nullptr);
+    const std::string home = other->pw_dir;
     setenv("TRIAL_OF_BODY", "the agent's own", 1);
     body_trial fixture;
     auto job = shell(
@@ -246,7 +246,7 @@ TEST(CommandBody, ManyVariablesArriveAndTooManyAreOneClearLine) {
     EXPECT_EQ(reason_of(fixture, shell("true"), order_of({std::string(200'000, 'x')})), too_long);
 }
 
-// A command that heeds SIGTERM has its say, and still has not succeeded: nobody knows how far it
+// A command that heeds SIGTERM has its say, and still has not succeeded: it is unknown how far it
 // came.
 TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
     body_trial fixture;
@@ -264,7 +264,7 @@ TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
     }
 }
 
-// Goal: a command has its grace while nobody else can hold its key, also where the store does not
+// Goal: a command has its grace while no other can hold its key, also where the store does not
 // answer. Method: one that takes a while to end, and a store that would leave it no time if asked.
 TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
     body_trial fixture;
@@ -278,7 +278,7 @@ TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
     EXPECT_EQ(ended.output, "ready\nbye\n");
 }
 
-// Goal: a command whose key somebody else holds is gone at once, also if it was told to stop
+// Goal: a command whose key another process holds is gone at once, also if it was told to stop
 // before. Method: it does not heed SIGTERM, and has a grace that is longer than the test may take.
 TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
     body_trial fixture;
@@ -382,7 +382,7 @@ TEST(CommandBody, ASecondStopChangesNothing) {
     EXPECT_EQ(ended.output, "ready\nagain\n");
 }
 
-// A deadline that has passed before it runs means that somebody else may have the key: nothing
+// A deadline that has passed before it runs means that another node may have the key: nothing
 // starts.
 TEST(CommandBody, ADeadlineThatHasPassedStartsNothing) {
     const scratch_folder folder;

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-exec::account somebody() {
+exec::account alice() {
     exec::account who;
     who.who.user = 1000;
     who.name = "alice";
@@ -80,7 +80,7 @@ TEST(Environment, WhatTheRunDoesNotHaveIsEmpty) {
         EXPECT_THAT(all, Contains(expected).Times(1));
 }
 
-// Whoever has the store's address and password has every lease, and by the agent's journal every
+// Who has the store's address and password has every lease, and by the agent's journal every
 // job: neither the agent's own variables nor its configuration hand them to a command unasked.
 TEST(Environment, TheStoreIsNotHandedOverUnasked) {
     setenv("PAWL_STORE", "redis://u:hunter2@r/1", 1);
@@ -113,7 +113,7 @@ TEST(Environment, WhatSpeaksToTheAgentIsNotInherited) {
 // A clean environment is what a login of that user would have, and nothing of the agent's.
 TEST(Environment, ACleanOneIsThatOfALogin) {
     setenv("TRIAL_OF_ENVIRONMENT", "shared", 1);
-    const auto all = environment_of({}, {}, somebody(), ground::clean, {});
+    const auto all = environment_of({}, {}, alice(), ground::clean, {});
     for (const char* expected : {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/alice",
                                  "USER=alice", "LOGNAME=alice", "SHELL=/bin/dash"})
         EXPECT_THAT(all, Contains(expected).Times(1));
@@ -128,7 +128,7 @@ TEST(Environment, WhatIsNearerToTheRunWins) {
     job.secrets = {{"MODE", "from env_file"}};
     schedule::run_order order;
     order.key = "job/real";
-    const auto all = environment_of(job, order, somebody(), ground::clean, {});
+    const auto all = environment_of(job, order, alice(), ground::clean, {});
     EXPECT_THAT(all, Contains(StartsWith("HOME=")).Times(1));
     EXPECT_THAT(all, Contains("HOME=/srv"));
     EXPECT_THAT(all, Contains(StartsWith("MODE=")).Times(1));

@@ -59,7 +59,7 @@ protected:
         return count;
     }
 
-    // Whether `change` is noticed, when it happens while somebody waits for it.
+    // Whether `change` is noticed, when it happens while a caller waits for it.
     void expect_told(const std::function<void()>& change) {
         const auto before = looks();
         auto told = begin();
@@ -149,7 +149,7 @@ TEST_F(FileWatch, DoesNotLookBecauseOfOtherFiles) {
     EXPECT_LT(looks(), 20u);
 }
 
-// What happened while nobody waited is told to the next who does.
+// What happened while no caller waited is reported to the next that does.
 TEST_F(FileWatch, TellsWhatHappenedBetweenTwoCalls) {
     watch("pawl.toml");
     write("pawl.toml", "two");
@@ -204,7 +204,7 @@ TEST_F(FileWatch, EndsWhenToldTo) {
     EXPECT_FALSE(begin().get());
 }
 
-// The loop may end while somebody waits.
+// The loop may end while a caller waits.
 TEST(FileWatchAndItsLoop, EndTogether) {
     auto where = std::make_unique<net::loop>();
     std::unique_ptr<file_watch> watch;

@@ -94,8 +94,8 @@ TEST(IllBehaved, DaemonsEndWithTheRunAndDoNotHoldItOpen) {
         EXPECT_FALSE(crash::is_running(daemon));
 }
 
-// Somebody who is no descendant has got hold of the pipe (as a log daemon that was handed it): the
-// run ends all the same, with all that was written before.
+// A process that is no descendant has got hold of the pipe (as a log daemon that was handed it):
+// the run ends all the same, with all that was written before.
 TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
     body_trial fixture;
     int stolen = -1;
@@ -113,7 +113,7 @@ TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
     ASSERT_GE(stolen, 0);
     EXPECT_EQ(ended.how.reason, "stopped (cancelled): exit 0");
     EXPECT_THAT(ended.output, testing::EndsWith("last"));
-    // Nobody reads any longer, so the stranger is told.
+    // No process reads any longer, so the stranger is told.
     signal(SIGPIPE, SIG_IGN);
     EXPECT_EQ(write(stolen, "x", 1), -1);
     EXPECT_EQ(errno, EPIPE);

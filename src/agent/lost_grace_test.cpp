@@ -48,7 +48,7 @@ TEST(LostGrace, ItEndsBeforeTheKeyIsFree) {
 // Nothing is known, as before the question.
 TEST(LostGrace, ItIsTheCommandsOwnWhileTheKeyIs) { EXPECT_EQ(grace_of(held_by(mine, 30s)), 5s); }
 
-// Somebody else may have it, and be at work.
+// Another process may have it, and be at work.
 TEST(LostGrace, ThereIsNoneWhereTheStoreDoesNotAnswer) {
     EXPECT_EQ(grace_of(failure{errc::unreachable, "away"}), 0s);
 }

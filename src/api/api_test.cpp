@@ -1,4 +1,4 @@
-// What every answer of the API carries, whoever gives it.
+// What every answer of the API carries, whichever route gives it.
 #include "api/bare_api_fixture.hpp"
 
 #include <boost/json.hpp>

@@ -7,7 +7,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-// What nobody has allowed is rejected: an argument may be an option that runs another command.
+// What is not allowed is rejected: an argument may be an option that runs another command.
 TEST(ArgumentRule, NoneIsAllowedUnlessTheConfigurationSaysSo) {
     EXPECT_EQ(argument_fault({}, "backup", {}), std::nullopt);
     EXPECT_EQ(argument_fault({}, "backup", {"--checkpoint-action=exec=sh"}),
@@ -42,7 +42,7 @@ TEST(ArgumentRule, NoWildcardLeadsOutOfAFolder) {
     EXPECT_EQ(argument_fault({.any = true}, "j", {"../x"}), std::nullopt);
 }
 
-// What is written down of them can be read back, and takes no terminal over.
+// What is recorded of them can be read back, and takes no terminal over.
 TEST(ArgumentRule, ArgumentsAreShownAsAShellWouldTakeThem) {
     EXPECT_EQ(quoted_words({}), "");
     EXPECT_EQ(quoted_words({"--day=7", "", "it's two words", "\x1b[2J"}),

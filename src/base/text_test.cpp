@@ -169,7 +169,7 @@ TEST(Text, NearestCountsTheMistakesOfTheTextbook) {
         }
 }
 
-// Whoever asks chooses the word, and must not choose how long the answer takes. At 7a8108b the
+// A user chooses the word, and must not choose how long the answer takes. At 7a8108b the
 // first of these took seconds; a thousandth of that is enough.
 TEST(Text, NearestTakesNoLongerForALongWord) {
     std::vector<std::string> names;

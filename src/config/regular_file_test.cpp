@@ -18,14 +18,14 @@ using testing::HasSubstr;
 using testing_files::test_folder;
 
 constexpr uid_t root = 0;
-constexpr uid_t somebody = 65'534;
+constexpr uid_t stranger = 65'534;
 constexpr std::size_t plenty = 1u << 20;
 const std::string roots_own = "/etc/passwd";
 
-// As if somebody else than root had made it: whoever runs the tests has, where that is not root.
+// As if another user than root had made it: the user of the tests has, where that is not root.
 void give_away(const std::string& path) {
     if (geteuid() != root) return;
-    ASSERT_EQ(lchown(path.c_str(), somebody, somebody), 0);
+    ASSERT_EQ(lchown(path.c_str(), stranger, stranger), 0);
 }
 
 TEST(RegularFile, OfTheseUsersIsRead) {

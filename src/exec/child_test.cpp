@@ -85,7 +85,7 @@ TEST(Child, SaysWhyACommandCannotRun) {
     EXPECT_THAT(interpreter->describe(command{{script}}), HasSubstr("interpreter does not exist"));
 }
 
-// A command that is too late before it began must not begin: its lease may be somebody else's.
+// A command that is too late before it began must not begin: its lease may be another process's.
 TEST(Child, StartsNothingAfterTheDeadline) {
     const scratch_folder folder;
     trial fixture;
@@ -105,7 +105,7 @@ TEST(Child, GivesTheCommandItsEnvironmentAndDirectory) {
     EXPECT_EQ(output_of(fixture, wanted), "nightly in /usr\n");
 }
 
-// No descriptor of pawl's, nor of whoever called it, leaks: list them from inside.
+// No descriptor of pawl's, nor of its caller, leaks: list them from inside.
 TEST(Child, GivesTheCommandItsThreeStreamsAndNoOtherDescriptor) {
     const int leaking = open("/dev/null", O_RDONLY);
     trial fixture;
@@ -133,14 +133,14 @@ TEST(Child, LeavesSignalsAndPrioritiesAsTheyWere) {
     signal(SIGHUP, SIG_DFL);
 }
 
-// Root can run a command as somebody else; anybody can run it as themselves.
+// Root can run a command as another user; anybody can run it as themselves.
 TEST(Child, RunsTheCommandAsTheUserAskedFor) {
     trial fixture;
     command wanted{{"/usr/bin/id", "-u"}};
-    identity somebody{getuid(), getgid(), {}};
-    if (geteuid() == 0) somebody = find_account("nobody", "")->who;
-    wanted.user = somebody;
-    EXPECT_EQ(output_of(fixture, wanted), std::to_string(somebody.user) + "\n");
+    identity runner{getuid(), getgid(), {}};
+    if (geteuid() == 0) runner = find_account("nobody", "")->who;
+    wanted.user = runner;
+    EXPECT_EQ(output_of(fixture, wanted), std::to_string(runner.user) + "\n");
 }
 
 // Limits, umask and nice value hold inside: ask the shell and the kernel from there.
@@ -165,7 +165,7 @@ TEST(Child, LimitsThatCannotBeSetAreAFaultOfTheirOwn) {
     EXPECT_EQ(fault->as_shell(), 126);
 }
 
-// More variables than the kernel takes is one clear line, whoever notices: the kernel above its
+// More variables than the kernel takes is one clear line, whichever notices: the kernel above its
 // limit, the guard above what it reads.
 TEST(Child, TooLongACommandIsOneClearLine) {
     trial fixture;

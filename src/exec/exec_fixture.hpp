@@ -31,7 +31,7 @@ inline command scribe(const std::string& file, const std::vector<std::string>& o
     return wanted;
 }
 
-// Whoever sets kill_at sets it so long before the lease ends, at a TTL of a second and more.
+// A test that sets kill_at sets it so long before the lease ends, at a TTL of a second and more.
 constexpr millis kill_lead{20};
 
 inline limits killed_after(millis lifetime) {

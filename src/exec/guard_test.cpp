@@ -221,7 +221,7 @@ TEST(Guard, WhatCannotBeListedCountsAsAlive) {
         EXPECT_EQ(prlimit(launcher, RLIMIT_NOFILE, &none, nullptr), 0);
         kill(running.guard_pid(), SIGKILL);
         mender = std::thread{[&, launcher, enough] {
-            // The orphan goes on writing while nobody can find it.
+            // The orphan goes on writing while no process can find it.
             const auto before = entries_of(log).size();
             EXPECT_TRUE(eventually([&] { return entries_of(log).size() > before + 10; }));
             mended = true;
@@ -234,7 +234,7 @@ TEST(Guard, WhatCannotBeListedCountsAsAlive) {
     EXPECT_FALSE(any_runs(writers_of(log)));
 }
 
-// The command's number is its group's: as long as somebody may strike at the group, it must not
+// The command's number is its group's: as long as a guard may strike at the group, it must not
 // pass to a stranger. So the command stays unreaped while what it has left lives, and until pawl
 // has heard of its end.
 TEST(Guard, TheCommandIsReapedLast) {
@@ -280,7 +280,7 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     EXPECT_LE(last_entry(log), kill_at + 5s);
 }
 
-// The launcher frozen beyond the deadline: nobody can say in time whether the command runs, and it
+// The launcher frozen beyond the deadline: it is not known in time whether the command runs, and it
 // does not begin when the launcher goes on.
 TEST(Guard, AStartThatIsNotAnsweredByItsDeadlineIsCutShort) {
     const scratch_folder folder;
@@ -323,7 +323,7 @@ TEST(Guard, TheFolderOfALauncherThatWasKilledGoesWithPawl) {
     EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-// Nobody but SIGKILL ends a guard, or the tree would outlive it: send it what terminals, services
+// Nothing but SIGKILL ends a guard, or the tree would outlive it: send it what terminals, services
 // and shells send.
 TEST(Guard, IgnoresTheSignalsThatEndOthers) {
     trial fixture;
@@ -385,7 +385,7 @@ TEST(Guard, KilledWithACommandThatItHasNotSpokenOfItMayHaveRun) {
     EXPECT_TRUE(fault->may_have_run());
     EXPECT_FALSE(fault->came_too_late());
     EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("may have run"));
-    // Nothing was handed over where there was nobody to take it.
+    // Nothing was handed over where no process was there to take it.
     kill(fixture.from().pid(), SIGKILL);
     ASSERT_TRUE(eventually([&] { return !fixture.from().is_alive(); }));
     // Its end of the socket may be open for a moment yet.

@@ -27,7 +27,7 @@ boost::asio::awaitable<exit_status> run_relayed(net::loop& loop, const launcher&
                                                 command wanted) {
     child running{loop.get_executor(), from};
     const limits until{};
-    // Before the command: whoever sees that it runs may send signals.
+    // Before the command: who sees that it runs may send signals.
     const signal_relay relay{loop, [&](int signal) { running.signal(signal); }};
     co_await running.spawn(std::move(wanted), until);
     co_return co_await running.wait();

@@ -47,7 +47,7 @@ TEST(Doctor, AStoreThatCanForgetIsWarnedAboutWithoutAQuarantine) {
     EXPECT_EQ(judge_quarantine(settings, {.strict_fencing = false}).level, severity::ok);
 }
 
-// Goal: the whole examination of a store at work. Method: a lease that somebody holds, and a bound
+// Goal: the whole examination of a store at work. Method: a lease that a process holds, and a bound
 // that it exceeds.
 TEST(Doctor, DiagnosesAStoreAtWork) {
     auto store = locks::open("memory:");

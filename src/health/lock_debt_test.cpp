@@ -64,7 +64,7 @@ TEST(LockDebt, CountsWhatIsGrantedInAnEmptyNamespace) {
                 HasSubstr("at least 2 tokens per minute"));
 }
 
-// Where the engine cannot count, the doctor says so rather than "nobody".
+// Where the engine cannot count, the doctor says so rather than "none".
 TEST(LockDebt, TellsNoWaitersFromUnknown) {
     debt_ledger ledger{{}};
     EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text, HasSubstr("no key has waiters"));

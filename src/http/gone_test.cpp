@@ -1,4 +1,4 @@
-// Streams and long polls: whoever waits hears at once that nobody listens any more.
+// Streams and long polls: a waiter hears at once that no peer listens any more.
 #include "http/http_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -114,7 +114,7 @@ TEST(Gone, ARequestThatWasAnsweredIsNotToldOfWhatComesLater) {
     EXPECT_FALSE(server.on_loop<bool>([&] { return kept.stop_requested(); }));
 }
 
-// Writes numbers until nobody takes them.
+// Writes numbers until no peer takes them.
 awaitable<void> count_up(std::shared_ptr<body_stream> out) {
     for (int i = 0;; ++i) {
         auto writing = out->write(made(std::to_string(i) + '\n'));
@@ -247,7 +247,7 @@ TEST(Streams, OneThatThrowsShowsThatItIsNotWhole) {
     expect_cut_by_throw(3);
 }
 
-// Whoever keeps a stream beyond its end writes into nothing.
+// A handler that keeps a stream beyond its end writes into nothing.
 TEST(Streams, AfterItsEndNothingIsWritten) {
     std::shared_ptr<body_stream> kept;
     trial_server server{streaming([&](std::shared_ptr<body_stream> out) -> awaitable<void> {

@@ -1,5 +1,5 @@
 // Ten thousand clients that have been answered once and say nothing more: what they cost, and that
-// nobody else notices them.
+// no other client notices them.
 #include "http/http_fixture.hpp"
 
 #include <sys/resource.h>

@@ -185,7 +185,7 @@ TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
     server.on_loop<bool>([&] { return blocker.open(); });
 }
 
-// Whoever is turned away holds a descriptor for as long as he reads why: only so many may.
+// A client that is turned away holds a descriptor for as long as it reads why: only so many may.
 TEST(Limits, ACrowdThatIsTurnedAwayDoesNotHoldDescriptors) {
     held_handler blocker;
     trial_server server{blocker.as_handler(), bounded([](limits& l) { l.connections_max = 1; })};
@@ -266,8 +266,8 @@ TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
     EXPECT_EQ(later.read_head().status, 204U);
 }
 
-// Answers for whoever reads nothing: by "/large" one of its own, by "/shared" the same for all, and
-// by anything else a few bytes.
+// Answers for a client that reads nothing: by "/large" one of its own, by "/shared" the same for
+// all, and by anything else a few bytes.
 struct answering_server {
     explicit answering_server(std::size_t held_bytes_max)
         : served{as_handler(), within(held_bytes_max)} {}
@@ -317,7 +317,7 @@ TEST(Limits, AnswersThatAreNotTakenCountIntoWhatIsHeld) {
     EXPECT_FALSE(rejected.has("Connection: close"));
     EXPECT_EQ(late.ask(get("/")).status, 200U);
     EXPECT_EQ(world.served.counts().rejected, 1U);
-    // Whoever goes leaves room.
+    // A client that goes leaves room.
     slow.clear();
     world.served.await_counts([](const server_counts& now) { return now.connections == 2; });
     EXPECT_EQ(late.ask(get("/large")).status, 200U);
@@ -342,7 +342,7 @@ TEST(Limits, ABodyThatIsSharedCountsOnce) {
     EXPECT_EQ(late.ask(get("/large")).status, 200U);
 }
 
-// A stream whose next part does not fit ends: whoever follows comes back. Also when so much time
+// A stream whose next part does not fit ends: a follower comes back. Also when so much time
 // has passed that its connection watches for the peer to leave.
 void expect_bounded_streams(int turns) {
     const auto stream_parts = [](std::shared_ptr<body_stream> where) -> awaitable<void> {
@@ -403,7 +403,7 @@ limits patient(std::size_t connections, std::size_t per_address) {
     return bounds;
 }
 
-// Slow heads on every connection keep nobody out: nothing of them is idle.
+// Slow heads on every connection keep no client out: nothing of them is idle.
 TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
     held_handler blocker;
     trial_server server{blocker.as_handler(), patient(3, 1'000)};

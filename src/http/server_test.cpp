@@ -124,7 +124,7 @@ TEST(Server, ABodyThatIsTooLargeIsNotAskedFor) {
     EXPECT_TRUE(client.is_at_end());
 }
 
-// Whoever is rejected reads why, though he still sends: closing at once would take it back.
+// A client that is rejected reads why, though it still sends: closing at once would take it back.
 TEST(Server, ARejectionIsReadByAClientThatContinuesSending) {
     trial_server server{echo};
     raw_client client{server.listen()};
@@ -150,7 +150,7 @@ TEST(Server, AMalformedRequestIsToldWhyAndTheConnectionEnds) {
          400}};
     for (const auto& [bytes, status] : cases) {
         raw_client client{port};
-        // What follows is not answered: nobody knows where it begins.
+        // What follows is not answered: it is unknown where it begins.
         client.send(bytes + get("/smuggled"));
         const auto got = client.read_reply();
         EXPECT_EQ(got.status, status) << bytes.substr(0, 40);
@@ -224,7 +224,7 @@ TEST(Server, TheHandlerIsToldWhoAsks) {
                             (asked.secure ? " secure" : " plain")};
     })};
     EXPECT_EQ(raw_client{server.listen()}.ask(get("/")).body, "127.0.0.1 near plain");
-    // On :: IPv4 comes in as ::ffff:127.0.0.1, which nobody would look for.
+    // On :: IPv4 comes in as ::ffff:127.0.0.1, which no user would look for.
     EXPECT_EQ(raw_client{server.listen("::")}.ask(get("/")).body, "127.0.0.1 near plain");
 }
 

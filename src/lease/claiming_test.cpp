@@ -162,8 +162,8 @@ TEST(Claiming, AStoreThatIsDownIsAnErrorAtOnceUnlessToldToRetry) {
     EXPECT_EQ(patient.next(start).what, act::pause);
 }
 
-// Goal: whoever waits 3 s waits no longer for a store that is away. Method: a store that is silent
-// for its timeout of 2 s, asked again and again.
+// Goal: a caller that waits 3 s waits no longer for a store that is away. Method: a store that is
+// silent for its timeout of 2 s, asked again and again.
 TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
     for (const auto when_down : {store_down::fail, store_down::retry}) {
         auto plan = plan_with(3s);
@@ -232,8 +232,8 @@ TEST(Claiming, ARejectionBeforeTheSilenceIsNoAnswer) {
     EXPECT_TRUE(is_outage(std::get<failure>(machine.outcome())));
 }
 
-// Goal: to fail at once is not to settle what nobody can answer. Method: an answer is lost, and the
-// store is gone when it is asked for again; what was sent is withdrawn all the same.
+// Goal: to fail at once is not to settle what cannot be answered. Method: an answer is lost, and
+// the store is gone when it is asked for again; what was sent is withdrawn all the same.
 TEST(Claiming, WhatWasLostIsNotAskedOfAStoreThatIsGone) {
     for (const auto when_down : {store_down::fail, store_down::retry}) {
         auto plan = plan_with(0s);
@@ -365,7 +365,7 @@ TEST(Claiming, ABurstOfWakeUpsIsSlowedDown) {
     EXPECT_LT(asked, 60);
 }
 
-// A key that is handed over every 6 ms: whoever has lost a hundred times is there the next time.
+// A key that is handed over every 6 ms: who has lost a hundred times is there the next time.
 TEST(Claiming, HintsThatWereTrueDoNotSlowAWaiterDownForLong) {
     claiming machine{plan_with(1min), start};
     auto now = start;

@@ -28,8 +28,8 @@ TEST(Election, ServesOnceElectedAndCountsTheTerms) {
     EXPECT_EQ(machine.terms(), 1u);
 }
 
-// Whoever returns of its own accord lets the others have a go first: a renewal interval, 0.3 of the
-// TTL, with a tenth of jitter to both sides.
+// A leader that returns of its own accord lets the others have a go first: a renewal interval, 0.3
+// of the TTL, with a tenth of jitter to both sides.
 TEST(Election, RestsForARenewalIntervalAfterATermThatWasGivenUp) {
     for (const double uniform : {0.0, 0.5, 1.0}) {
         auto machine = fresh();

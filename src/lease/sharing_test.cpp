@@ -338,7 +338,7 @@ TEST(Sharing, WithoutANumberItKeepsWhatItHasAndWantsNothingNew) {
     one.join({{16, 1, 2}});
     one.win_all();
     one.machine.forgotten(one.now);
-    one.see({});  // nobody else is there any more
+    one.see({});  // no other is there any more
     EXPECT_TRUE(one.told.empty());
     EXPECT_TRUE(one.claiming.empty());
     EXPECT_EQ(one.announcing, 0u);  // the one that it had
@@ -361,7 +361,7 @@ TEST(Sharing, UnderANewMemberNumberItWantsThePartitionsOfThatNumber) {
     for (const auto which : before) EXPECT_FALSE(one.claiming.contains(which)) << which;
 }
 
-// Whoever cuts the work otherwise, and has been there longer, is let finish.
+// A member that cuts the work otherwise, and has been there longer, is let finish.
 TEST(Sharing, BeginsNothingWhileOlderMembersCutTheWorkOtherwise) {
     participant late{32};
     late.join({{16, 0, 5}});

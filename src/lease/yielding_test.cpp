@@ -217,8 +217,8 @@ TEST_F(YieldingByLooks, AProbeIsLongerThanTheLookOfACallerThatWaits) {
     EXPECT_GT(before_claim(), other.until_next_look(now, poll) * 11 / 10 + 2 * round_trip);
 }
 
-// Eight processes, of each of which others wait all the time: whoever claims first after a release
-// has the key, and all the others hear so.
+// Eight processes, of each of which others wait all the time: the one that claims first after a
+// release has the key, and all the others hear so.
 class InTurns : public testing::Test {
 protected:
     static constexpr std::size_t processes = 8;

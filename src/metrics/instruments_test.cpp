@@ -117,7 +117,7 @@ TEST(Instruments, WhatProgramsDoThroughTheApiIsCounted) {
     EXPECT_EQ(value_of(page, "pawl_locks_held"), 0);
 }
 
-// Goal: no name that somebody chooses spoils the page for all. Method: the worst that there are,
+// Goal: no name that a user chooses spoils the page for all. Method: the worst that there are,
 // wherever a label takes them, before promtool.
 TEST(Instruments, PromtoolAcceptsThePageWhateverNamesAreInIt) {
     instruments all{{"0.1.0+\"dirty\"", "\xFF\xFE", "g++ 12"}};
@@ -172,7 +172,7 @@ TEST(Instruments, AStoreThatIsMeasuredTellsOfWhatACoreDoesWithIt) {
     EXPECT_EQ(value_of(page, "pawl_locks_held"), 1);
 }
 
-// What was handed out goes on counting, though nobody reads it any more.
+// What was handed out goes on counting, though no scrape reads it any more.
 TEST(Instruments, WatchersMayOutliveTheInstruments) {
     std::shared_ptr<pawl::observer> of_locks;
     std::shared_ptr<schedule::dispatch_observer> of_runs;

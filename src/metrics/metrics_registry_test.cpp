@@ -125,7 +125,7 @@ TEST(MetricsRegistry, JobsThatAreGoneLoseTheirSeriesAndTheOthersKeepTheirCounts)
 }
 
 // A reload may remove a job in the middle of its run: how that ends is still counted, and seen by
-// whoever reads the page before it is over.
+// those who read the page before it is over.
 TEST(MetricsRegistry, AJobThatIsGoneKeepsItsSeriesUntilItsRunsHaveEnded) {
     metrics_registry counted{{}};
     counted.keep_jobs({"a"});
@@ -191,7 +191,7 @@ TEST(MetricsRegistry, RunsOfUnresponsiveNodesAreCountedApart) {
     EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"a\",status=\"lost\"}"), 0);
 }
 
-// Both loops count while somebody reads the page. Method: what was counted by eight threads, with
+// Both loops count while a thread reads the page. Method: what was counted by eight threads, with
 // readers and reloads in between, adds up.
 TEST(MetricsRegistry, NothingIsLostBetweenThreads) {
     metrics_registry counted{{}};

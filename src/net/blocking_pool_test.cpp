@@ -35,7 +35,7 @@ TEST(BlockingPool, StopWaitsForTheRunningJobAndDropsTheRest) {
     EXPECT_EQ(ran, 1);
 }
 
-// In a process that may have no second thread: whoever submits is told, and nothing stays behind.
+// In a process that may have no second thread: the caller is told, and nothing stays behind.
 TEST(BlockingPool, WhereNoThreadCanStartTheJobIsRejected) {
     const auto try_it = [] {
         const rlimit none{0, 0};

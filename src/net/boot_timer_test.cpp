@@ -27,7 +27,7 @@ TEST(BootTimer, FiresAtTheInstantSetAndNotBefore) {
     EXPECT_GE(fired, when);
 }
 
-// A renewal moves the deadline while somebody waits for it: both ways must hold.
+// A renewal moves the deadline while a caller waits for it: both ways must hold.
 TEST(BootTimer, MovesAWaitThatHasBegun) {
     boost::asio::io_context context;
     boot_timer timer{context.get_executor()};

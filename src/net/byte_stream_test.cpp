@@ -62,7 +62,7 @@ struct swallowing_listener : listener {
     std::vector<tcp::socket> queue;
 };
 
-// Where nobody listens.
+// Where no process listens.
 tcp::endpoint rejecting_place() { return listener{1}.place(); }
 
 struct ByteStream : testing::Test {

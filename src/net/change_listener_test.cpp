@@ -138,7 +138,7 @@ TEST_F(ChangeListener, ALostConnectionEndsTheWaitsThatWereConfirmed) {
 }
 
 TEST_F(ChangeListener, TriesAgainLaterAndTellsInTheEndWhatWasWrong) {
-    on->rejection = failure{errc::unreachable, "nobody there"};
+    on->rejection = failure{errc::unreachable, "no server there"};
     const auto a = spawn("a");
     EXPECT_EQ(on->attempts, 1);
     turn_by(10ms);
@@ -146,7 +146,7 @@ TEST_F(ChangeListener, TriesAgainLaterAndTellsInTheEndWhatWasWrong) {
     EXPECT_FALSE(a->confirmed);
     turn_by(5s);
     ASSERT_TRUE(a->confirmed);
-    EXPECT_EQ(a->confirmed->error().detail, "nobody there");
+    EXPECT_EQ(a->confirmed->error().detail, "no server there");
 }
 
 TEST_F(ChangeListener, WhatDoesNotPassIsToldAtOnce) {

@@ -69,7 +69,7 @@ TEST_F(Event, ThatIsSetWakesAllWhoWaitAndAllThatCome) {
     EXPECT_EQ(timers::of(loop.context).next(), instant::max());
 }
 
-// What waits never goes on within the call that wakes it, so whoever sets may still look at it.
+// What waits never goes on within the call that wakes it, so its setter may still look at it.
 TEST_F(Event, WakesInATurnOfItsOwn) {
     spawn(1);
     bell->set();
@@ -107,7 +107,7 @@ TEST_F(Event, WaitsForADurationOnTheLoopsClock) {
     EXPECT_EQ(told, false);
 }
 
-// Nobody's waking is lost: neither to a reset nor to a time that was up in the same turn.
+// No waking is lost: neither to a reset nor to a time that was up in the same turn.
 TEST_F(Event, AWaiterThatWasWokenStaysWoken) {
     spawn(1);
     spawn(2, loop.at + 1s);

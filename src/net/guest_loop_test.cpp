@@ -213,8 +213,8 @@ TEST_F(GuestLoop, ACallThatBlocksWaitsForAHandlerThatTakesLong) {
     other.join();
 }
 
-// Goal: nobody blocks for a guest that has ended. Method: its end comes while another thread waits
-// for what never happens, and before a second call.
+// Goal: no thread blocks for a guest that has ended. Method: its end comes while another thread
+// waits for what never happens, and before a second call.
 TEST_F(GuestLoop, ACallThatBlocksEndsWithTheGuest) {
     auto answer = std::async(std::launch::async, [&] {
         try {

@@ -170,7 +170,7 @@ TEST(Loop, DropsWhatStillRunsWhenItEnds) {
     EXPECT_TRUE(watch.expired());
 }
 
-// Goal: what a handler throws is nobody's who happens to wait, and leaves no loop behind that
+// Goal: what a handler throws is no caller's that happens to wait, and leaves no loop behind that
 // stands still. Method: it is thrown under a caller that drives.
 TEST(LoopDeathTest, AHandlerThatThrowsEndsTheProcess) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -87,7 +87,7 @@ TEST(Timer, EndsWithAsiosCancellation) {
     EXPECT_FALSE(mine.waits());
 }
 
-// Whoever waits may own the timer that he waits for.
+// A waiter may own the timer that it waits for.
 TEST(Timer, ATimerThatIsDestroyedEndsItsWait) {
     waiting one;
     auto mine = std::make_unique<timer>(one.context.get_executor());

@@ -65,7 +65,7 @@ struct recorder_world {
     beginning begin(const std::shared_ptr<run_recorder>& who, run_start start) {
         return loop.wait_for(run_recorder::begin(who, std::move(start), 60s)).value();
     }
-    // One whose beginning is written down so.
+    // One whose beginning is recorded so.
     std::shared_ptr<run_recorder> runner(std::uint64_t token,
                                          begin_outcome how = begin_outcome::begun) {
         auto who = recorder();
@@ -195,7 +195,7 @@ TEST(RunRecorder, ARejectedChunkTakesNoNoteWithIt) {
 }
 
 // Goal: no row stays `started` without a runner. Method: the beginning takes effect, and is told so
-// when nobody waits for it any more.
+// when no caller waits for it any more.
 TEST(RunRecorder, ARunThatDoesNotTakePlaceEndsSo) {
     recorder_world one;
     const auto late = std::make_shared<testing_faults::journal_plan>();
@@ -351,7 +351,7 @@ TEST(RunRecorder, AHeartbeatBringsALostRowBack) {
     EXPECT_TRUE(one.finish(who, run_status::completed));
 }
 
-// Goal: an older copy of the journal makes no run somebody else's. Method: of a run's two attempts
+// Goal: an older copy of the journal makes no run another node's. Method: of a run's two attempts
 // it knows the first alone.
 TEST(RunRecorder, ARowOfAnEarlierAttemptIsResumed) {
     recorder_world one;

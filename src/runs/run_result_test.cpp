@@ -61,7 +61,7 @@ struct row {
     const char* what;
     work_result work;
     run_context under;
-    run_status once;   // at most once, or asked for by somebody
+    run_status once;   // at most once, or a manual one
     run_status again;  // an at-least-once occurrence
     std::string reason;
 };
@@ -106,7 +106,7 @@ const std::vector<row>& table() {
          told(stop_cause::shutdown), cancelled, abandoned, "the node was shut down"},
         {"it took too long", broken(), told(stop_cause::timed_out), timed_out, timed_out,
          "it took longer than its timeout"},
-        {"somebody cancelled it", broken(), told(stop_cause::cancelled), cancelled, cancelled,
+        {"a user cancelled it", broken(), told(stop_cause::cancelled), cancelled, cancelled,
          "cancelled"},
         {"its node goes", broken(), told(stop_cause::shutdown), cancelled, abandoned,
          "the node was shut down"},

@@ -1,4 +1,4 @@
-// What locks.run writes down, on a store and a journal in memory.
+// What locks.run records, on a store and a journal in memory.
 #include <pawl/pawl.hpp>
 
 #include "net/loop.hpp"
@@ -83,7 +83,7 @@ void expect_told(const std::function<run_outcome()>& running, const std::string&
     }
 }
 
-// Goal: after a loss of data nobody is told of a run that was none. Method: data that are new,
+// Goal: after a loss of data no user is told of a run that was none. Method: data that are new,
 // under a quarantine; the journal is older, and knows one of two occurrences.
 TEST(WrittenRun, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     for (const auto run_by : ways_to_run) {
@@ -111,7 +111,7 @@ TEST(WrittenRun, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     }
 }
 
-// Goal: an occurrence that was marked for nobody is not told as run. Method: its claim takes
+// Goal: an occurrence that was marked for no run is not told as run. Method: its claim takes
 // effect, and is answered when its lease has been taken.
 TEST(WrittenRun, WhatWasMarkedByAClaimWithoutAnAnswerIsToldAsThat) {
     for (const auto run_by : ways_to_run) {
@@ -242,7 +242,7 @@ TEST(WrittenRun, AStaleCheckpointIsRejected) {
                          EXPECT_EQ(b.run(thief), run_outcome::ran);
                          saved = now.checkpoint("late");
                      }};
-    // Its lease is trusted still, as nobody has told it; the journal has.
+    // Its lease is trusted still, as no reply has told it; the journal has.
     EXPECT_EQ(a.run(victim), run_outcome::lost);
     EXPECT_FALSE(saved);
 }
@@ -383,8 +383,8 @@ TEST(WrittenRun, ACheckpointHasABound) {
     EXPECT_EQ(a.run(nightly), run_outcome::ran);
 }
 
-// Goal: no row is ended behind the back of whoever runs the occurrence next. Method: the lease ends
-// while the journal is waited for, which then goes away before it is told.
+// Goal: no row is ended behind the back of the node that runs the occurrence next. Method: the
+// lease ends while the journal is waited for, which then goes away before it is told.
 TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();
@@ -445,7 +445,7 @@ TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
     EXPECT_LT(kept, runs::runs_kept + 300);
 }
 
-// Goal: a session is the loop's alone, whoever has it last: the thread of a body has its
+// Goal: a session is the loop's alone, whatever has it last: the thread of a body has its
 // checkpoints. Method: the last to let go is this thread, while the loop is busy.
 TEST(RunSession, EndsOnItsLoopWhicheverHandleIsTheLast) {
     net::loop loop;

@@ -34,7 +34,7 @@ TEST(UnresponsiveRun, WhoHoldsItsKeyIsAlive) {
     EXPECT_EQ(judge_silence(run, key_of(run.token, due)).what, silence::alive);
 }
 
-// Nobody else runs that occurrence, unless it was to be done at least once.
+// No other node runs that occurrence, unless it was to be done at least once.
 TEST(UnresponsiveRun, WithoutItsKeyItIsLostOrToBeResumed) {
     for (const auto& lease : {std::optional{key_of({})}, std::optional{key_of(fence_token{8})},
                               std::optional<record>{}}) {

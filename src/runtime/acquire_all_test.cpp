@@ -127,7 +127,7 @@ TEST(AcquireAll, WhatIsLostOnTheWayIsAcquiredAgain) {
     EXPECT_GT(number(all->token("a")), number(first));
 }
 
-// In opposite orders, by many threads: nobody waits for somebody who waits for them.
+// In opposite orders, by many threads: no thread waits for one that waits for it.
 TEST(AcquireAll, OppositeOrdersDoNotDeadlock) {
     world one;
     std::vector<locks> processes;

@@ -92,7 +92,7 @@ awaitable<void> ask_for(locks& from, lease_options how, millis wait) {
     const auto mine = co_await std::move(asking);
 }
 
-// The grant is on its way to somebody who has gone: nobody ran its occurrence.
+// The grant is on its way to a caller who has gone: none ran its occurrence.
 TEST(Cancelling, AClaimUnderWayIsGivenBackWithItsOccurrence) {
     journal_world one;
     auto a = one.open(), b = one.open();
@@ -410,7 +410,7 @@ TEST(Cancelling, AnAnswerThatComesTooLateIsGivenBack) {
     EXPECT_TRUE(b.acquire("k", once, 10s));
 }
 
-// Somebody has come to share the lease before its answer was dropped.
+// Another call has come to share the lease before its answer was dropped.
 TEST(Cancelling, WhatAnotherCallSharesIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();

@@ -341,7 +341,7 @@ TEST_F(Guest, AContextMayGoWhileItEnds) {
     }
 }
 
-// Goal: whoever blocks in a call comes back when its bodies have ended, as they use what is theirs.
+// Goal: a caller that blocks comes back when its bodies have ended, as they use what is theirs.
 TEST_F(Guest, ACallThatBlocksOutlivesItsBodiesWhenTheContextGoes) {
     std::thread blocked;
     std::atomic<int> under_way{0};
@@ -447,8 +447,8 @@ TEST_F(Guest, WhatCannotBeOpenedLeavesTheContextAlone) {
     EXPECT_THROW(host.notify_fork(boost::asio::execution_context::fork_prepare), std::logic_error);
 }
 
-// Goal: an object that goes right behind its context waits for whoever blocks in it. Method: as
-// often as it takes for one to be still on its way out.
+// Goal: an object that goes right behind its context waits for a caller that blocks in it. Method:
+// as often as it takes for one to be still on its way out.
 TEST_F(Guest, ABlockedCallerHasLeftBeforeTheObjectGoes) {
     auto theirs = other.try_acquire("k", plain);
     for (int i = 0; i < 50; ++i) {
@@ -512,7 +512,7 @@ TEST_F(Guest, AnExecutorOfAnotherKindIsRejected) {
     EXPECT_THROW(opened_on(pool.get_executor()), option_error);
 }
 
-// With a thread of its own as well, async_close() ends without blocking whoever awaits it.
+// With a thread of its own as well, async_close() ends without blocking its caller.
 TEST_F(Guest, AsyncCloseIsThereForAnyLocks) {
     auto held = other.try_acquire("k", plain);
     std::atomic<bool> went_on{false};

@@ -64,7 +64,7 @@ TEST(Leader, OneLeadsAtATimeAndEachUnderAHigherToken) {
     EXPECT_FALSE(fallen);
 }
 
-// Whoever gives leadership up does not win it again before the one who waits for it.
+// A leader that gives up leadership does not win it again before one that waits for it.
 TEST(Leader, OneThatReturnsLeavesTheNextTermToAWaiter) {
     world one;
     auto a = one.open(), b = one.open();
@@ -290,7 +290,7 @@ public:
 
 private:
     struct run {
-        int who = 0;  // 0: nobody
+        int who = 0;  // 0: none
         fence_token newest{};
     };
 

@@ -56,8 +56,8 @@ TEST_F(LocalQueue, TheTurnGoesToTheNextInLine) {
     EXPECT_TRUE(queue->try_enter("k"));
 }
 
-// Goal: nobody who has gone keeps a key closed for this process. Method: the turn comes in between
-// a place is called off and whoever stood there hears of it.
+// Goal: no caller that has gone keeps a key closed for this process. Method: the turn comes in
+// between a place is called off and the one that stood there hears of it.
 TEST_F(LocalQueue, WhoIsCalledOffAsTheTurnComesLeavesTheKeyOpen) {
     auto first = queue->try_enter("k");
     const auto place = stand_in_line();

@@ -99,7 +99,7 @@ TEST(Misuse, ALeaseThatOutlivesItsLocksIsLost) {
         EXPECT_EQ(held->release(), release_outcome::unknown);
     }
     EXPECT_EQ(ears->closed, 2);
-    // Whoever held it may still be at work: the TTL has to pass.
+    // Its holder may still be at work: the TTL has to pass.
     EXPECT_TRUE(rejected(one.open().try_acquire("k", {.ttl = 1min})));
 }
 

@@ -238,7 +238,7 @@ TEST(Mutex, TheEndOfLocksIsADefinedError) {
     other.join();
 }
 
-// Whoever is in the middle of lock() hears of it as well.
+// A caller in the middle of lock() hears of it as well.
 TEST(Mutex, AWaitThatTheEndOfLocksMeetsIsADefinedError) {
     world one;
     auto b = one.open();

@@ -309,8 +309,8 @@ TEST(Locks, DrainingEndsWhenItIsToldTo) {
     EXPECT_FALSE(a.drain(10ms));
 }
 
-// Goal: a copy of a claim that arrives late holds the key for nobody. Method: a claim that was sent
-// twice is released; its id is given up at the store, and its occurrence stays done.
+// Goal: a copy of a claim that arrives late holds the key for no caller. Method: a claim that was
+// sent twice is released; its id is given up at the store, and its occurrence stays done.
 TEST(Locks, AClaimThatWasSentTwiceIsWithdrawnAfterItsRelease) {
     world one;
     auto a = one.open(), b = one.open();
@@ -479,7 +479,7 @@ TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsGrantedDuringTheJitter) {
     EXPECT_EQ(inner->token(), outer->token());
 }
 
-// Goal: nobody gets a handle on a lease that is being given back. Method: the loop stands still
+// Goal: no caller gets a handle on a lease that is being given back. Method: the loop stands still
 // while a claim of the same process and then the release of the last handle come to it; the claim
 // waits for the release, and is granted a lease of its own.
 TEST(Locks, ALeaseWhoseLastHandleHasGoneIsNotShared) {

@@ -60,7 +60,7 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAg
     EXPECT_EQ(std::ranges::count(one.seen.occurrences(), number(*first.occurrence)), 1);
 }
 
-// Goal: a row that nobody can tell the end of is closed, and its run is not run again. Method: a
+// Goal: a row whose end no node knows is closed, and its run is not run again. Method: a
 // run is judged abandoned while its node stands still, which then tells the store that it is done,
 // under the last token that was granted.
 TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
@@ -441,9 +441,9 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasNotAnnouncedIsNotToldAsEnded) {
     EXPECT_EQ(ears->begun, ears->ended);
 }
 
-// Goal: no row of an occurrence is ended behind the back of whoever runs it. Method: as above, and
-// the journal goes away before it can be told; an occurrence that were given back then would be
-// claimed again before its row says that it is skipped.
+// Goal: no row of an occurrence is ended behind the back of the node that runs it. Method: as
+// above, and the journal goes away before it can be told; an occurrence that were given back then
+// would be claimed again before its row says that it is skipped.
 TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBack) {
     schedule_world one;
     auto a = one.node("a");

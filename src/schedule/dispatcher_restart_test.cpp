@@ -105,7 +105,7 @@ TEST(DispatcherRestart, AtLeastOnceWhatALostRunnerLeftIsResumedFromItsCheckpoint
     ASSERT_TRUE(eventually([&] { return one.run_of(lost.id).status == run_status::completed; }));
 }
 
-// A node that is shut down says so; whoever comes next finds it in the control state.
+// A node that is shut down says so; the next node finds it in the control state.
 TEST(DispatcherRestart, AtLeastOnceWhatAStopHasInterruptedIsResumedByTheNextNode) {
     schedule_world one;
     const auto stopped =

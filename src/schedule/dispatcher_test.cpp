@@ -111,7 +111,7 @@ void expect_overlaps_skipped(bool second_has_room) {
             return number(*row.occurrence) > from && number(*row.occurrence) <= to;
         });
     };
-    // For so long nobody asks whether others have skipped what is due. Of what comes due while the
+    // For so long no node asks whether others have skipped what is due. Of what comes due while the
     // machine stands still only the latest has a row.
     const auto tolerated = schedule::lateness_tolerated.count();
     ASSERT_TRUE(eventually(
@@ -135,7 +135,7 @@ TEST(Dispatcher, AtLeastOnceWhatOverlapsIsSkippedByANodeWithoutRoom) {
     expect_overlaps_skipped(false);
 }
 
-// Goal: no maintenance costs an occurrence that may wait. Method: somebody holds the key for longer
+// Goal: no maintenance costs an occurrence that may wait. Method: a client holds the key for longer
 // than any occurrence may be early, and lets go of it some seconds behind the due time.
 TEST(Dispatcher, AtLeastOnceALockThatIsNoRunIsWaitedFor) {
     schedule_world one;
@@ -368,7 +368,7 @@ TEST(Dispatcher, FailOpenGivesNothingBackThatHasRun) {
 
 // Goal: what another node has skipped does not run on one that had no room for it until then.
 // Method: the only place of a node is taken when an occurrence comes due, and the next one; another
-// node writes down that it has skipped the second, and the place is free long after that.
+// node records that it has skipped the second, and the place is free long after that.
 TEST(Dispatcher, WhatOthersHaveSkippedWhileThereWasNoRoomDoesNotRun) {
     std::atomic<bool> is_full{true};  // outlives the runs that ask it
     schedule_world one;
@@ -407,7 +407,7 @@ TEST(Dispatcher, WhatOthersHaveSkippedWhileThereWasNoRoomDoesNotRun) {
     }));
 }
 
-// Goal: whoever stops waits for nothing that a job had in mind which is gone. Method: its claim
+// Goal: a node that stops waits for nothing that a job had in mind which is gone. Method: its claim
 // was put off, by a store that grants nothing for a minute, when it was removed.
 TEST(Dispatcher, WhatARemovedJobWaitedForHoldsUpNoStop) {
     schedule_world one;
@@ -446,7 +446,7 @@ TEST(Dispatcher, AClaimThatIsNotAnsweredUsesNoOccurrenceUp) {
 }
 
 // A job every five seconds on one node. The answers to the claims of its second occurrence are
-// lost for a while, and another node writes down that it was skipped, so long after it was due.
+// lost for a while, and another node records that it was skipped, so long after it was due.
 struct skipped_elsewhere : schedule_world {
     std::vector<std::int64_t> run_with_a_row(millis after_due) {
         settings.timeout = 1s;
@@ -500,7 +500,7 @@ TEST(Dispatcher, WhatAFastClockHasSkippedBeforeItWasDueRuns) {
     EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::completed);
 }
 
-// A run whose lease was taken is told so; at most once its occurrence is lost, and nobody runs it.
+// A run whose lease was taken is told so; at most once its occurrence is lost, and no node runs it.
 TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     schedule_world one;
     auto operated = one.open();

@@ -499,7 +499,7 @@ TEST(Scheduler, RunsOnceAtATime) {
     EXPECT_THROW(a->cron.run({}), option_error);
 }
 
-// Goal: a run() that was rejected is none. Method: it is called where nobody may block.
+// Goal: a run() that was rejected is none. Method: it is called where no caller may block.
 TEST(Scheduler, ARunThatWasRejectedIsNoRun) {
     schedule_world one;
     auto a = one.open();

@@ -27,7 +27,7 @@ occurrence due_at(std::chrono::system_clock::time_point when) {
     return occurrence{std::chrono::floor<millis>(when).time_since_epoch().count()};
 }
 
-// Hours of renewals take no time, and nobody else is granted the key meanwhile.
+// Hours of renewals take no time, and no other is granted the key meanwhile.
 TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     world one;
     auto a = one.open(), b = one.open();
@@ -45,7 +45,7 @@ TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     EXPECT_EQ(lease->token(), token);
 }
 
-// Whoever turns the time waits for its loops, and a callback on one of them would wait for itself.
+// A turn of the time waits for its loops, and a callback on one of them would wait for itself.
 TEST(World, TimeIsNotTurnedInACallback) {
     world one;
     auto a = one.open();

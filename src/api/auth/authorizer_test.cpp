@@ -238,10 +238,10 @@ TEST_F(Authorizer, RolesAreInOrder) {
 TEST_F(Authorizer, ARejectionSaysWhatIsMissing) {
     open_for_all();
     auto got = where.wait_for(admit(auth, request_of({}), access::viewer));
-    const auto nobody = std::get<http::response>(got);
-    EXPECT_EQ(nobody.status, 401u);
-    EXPECT_EQ(field_of(nobody, "WWW-Authenticate"), "Bearer realm=\"pawl\"");
-    EXPECT_THAT(text_in(nobody, "detail"), HasSubstr("Authorization: Bearer"));
+    const auto unnamed = std::get<http::response>(got);
+    EXPECT_EQ(unnamed.status, 401u);
+    EXPECT_EQ(field_of(unnamed, "WWW-Authenticate"), "Bearer realm=\"pawl\"");
+    EXPECT_THAT(text_in(unnamed, "detail"), HasSubstr("Authorization: Bearer"));
     got = where.wait_for(admit(auth, request_of(bearer(fresh_token("x"))), access::viewer));
     const auto wrong = std::get<http::response>(got);
     EXPECT_EQ(wrong.status, 401u);
@@ -333,7 +333,7 @@ TEST_F(Authorizer, ACookieIsNotToldTheSessionsToken) {
     auto wrong = with_csrf(other, "GET");
     wrong.fields[0] = {"cookie", cookie_of(begun)};
     EXPECT_EQ(text_in(ask(wrong), "csrf"), "");
-    EXPECT_EQ(text_in(ask(with_csrf(begun, "GET")), "csrf"), csrf) << "whoever has it keeps it";
+    EXPECT_EQ(text_in(ask(with_csrf(begun, "GET")), "csrf"), csrf) << "a holder of it keeps it";
 }
 
 // The cookie alone, which a browser sends by itself, changes nothing.
@@ -358,7 +358,7 @@ TEST_F(Authorizer, WhatIsDoneByCookieCarriesTheSessionsToken) {
         where.wait_for(admit(auth, request_of(with_cookie(begun, "POST")), access::viewer));
     EXPECT_THAT(text_in(std::get<http::response>(got), "detail"),
                 HasSubstr("load the web UI again"));
-    // Where nobody has to say who he is, the cookie alone does not either.
+    // Where no caller has to say who they are, the cookie alone does not either.
     EXPECT_EQ(who_is(with_cookie(begun, "POST"), access::open).name, "");
     EXPECT_EQ(who_is(with_cookie(begun), access::open).name, "anna");
 }

@@ -72,7 +72,7 @@ TEST(Sessions, TheLongestIdleOfAThousandMakesWay) {
     EXPECT_NE(all.use("new", start + 3s), nullptr);
 }
 
-// Goal: a viewer who logs in for ever ends nobody's session but his own. At 7a8108b his 1,001st
+// Goal: a viewer who logs in for ever ends no session but their own. At 7a8108b the 1,001st
 // ended the admin's.
 TEST(Sessions, AUserThatLogsInTooOftenEndsTheirOwn) {
     sessions all;

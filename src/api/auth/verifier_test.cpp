@@ -167,7 +167,7 @@ TEST_F(Verifier, ATokenNamesItsUserAlone) {
     EXPECT_EQ(judge(shown("", "")).is, kind::wrong);
 }
 
-// The hash of somebody else is tried for a name that nobody has: it must not let him in.
+// The hash of another user is tried for a name that no user has: it must not let them in.
 TEST_F(Verifier, AnUnknownNameIsWrongEvenWithTheTokenOfTheOnlyUser) {
     with({user("alice", "hunter2")});
     EXPECT_EQ(judge(shown("alicia", "hunter2")).is, kind::wrong);
@@ -262,8 +262,8 @@ TEST_F(Verifier, GuessesOfAPasswordAreThrottledWhereverTheyComeFrom) {
     EXPECT_EQ(judge(shown("bob", "b-password", "192.0.2.99")).is, kind::right);
 }
 
-// Goal: a guess that names nobody is tried against everybody, and has a limit wherever it comes
-// from. At 7a8108b all of them were tried. Whoever says his name is not held up by it.
+// Goal: a guess that names no user is tried against everybody, and has a limit wherever it comes
+// from. At 7a8108b all of them were tried. Who says their name is not held up by it.
 TEST_F(Verifier, GuessesWithoutANameAreThrottledWhereverTheyComeFrom) {
     with({user("alice", "a-password"), user("bob", "b-password"), user("carol", alices)});
     ASSERT_EQ(judge(shown("", "b-password")).is, kind::right);
@@ -288,7 +288,7 @@ TEST_F(Verifier, AnUnknownNameIsThrottledAlike) {
     EXPECT_EQ(judge(shown("nobody", "x", "192.0.2.99")).is, kind::throttled);
 }
 
-// Nobody guesses 256 bits. So wrong tokens must not keep their alleged user from logging in.
+// 256 bits cannot be guessed. So wrong tokens must not keep their alleged user from logging in.
 TEST_F(Verifier, WrongTokensDoNotLockTheirUserOut) {
     with({user("alice", alices), user("bob", "b-password")});
     for (int i = 0; i < 40; ++i)
@@ -338,7 +338,7 @@ TEST_F(Verifier, TheLineIsBounded) {
 }
 
 // Goal: forged tokens from the addresses of one network do not keep log-ins of others out. Method:
-// they fill the line before whoever is right comes, from the loopback, a /16 and a /48.
+// they fill the line before the one that is right comes, from the loopback, a /16 and a /48.
 TEST_F(Verifier, ANetworkThatFillsTheLineLeavesAPlaceToOthers) {
     for (const std::string from : {"127.", "192.0.", "2001:db8:1:"}) {
         with({user("alice", alices)});
@@ -411,7 +411,7 @@ TEST_F(Verifier, AUserWhoComesMeanwhileIsRightTheNextTime) {
     EXPECT_EQ(judge(shown("", bobs)).is, kind::right);
 }
 
-// Goal: nobody is let in, or begins a session, as a user who has gone while his credential was
+// Goal: no user is let in, or begins a session, as a user who has gone while his credential was
 // found to be right. Method: of two who wait for the same hash the first replaces the users.
 TEST_F(Verifier, WhoIsRightByWhatIsNoMoreIsWrong) {
     for (const auto& then : {std::vector<config::user_settings>{},

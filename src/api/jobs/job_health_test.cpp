@@ -235,7 +235,7 @@ TEST(JobHealth, AnOccurrenceBeyondItsWindowWasMissedAndIsNotLate) {
     EXPECT_THAT(seen.why, StartsWith("its run of 2026-11-22T06:00:00Z was missed and is not "
                                      "executed: no agent could start it within 10s"));
     EXPECT_EQ(seen.since, six);
-    // While nobody could run anything, it is late all the same.
+    // While no node could run anything, it is late all the same.
     one.nodes.clear();
     EXPECT_EQ(one.look().state, job_state::late);
 }

@@ -523,7 +523,7 @@ TEST(JobRoutes, APauseThatNoNodeWouldReadIsRejected) {
     EXPECT_LT(world.seen().pauses.size(), control_entries_max);
 }
 
-// Goal: who has runs queued without end is told, and nobody else is kept waiting by it. Method: as
+// Goal: who has runs queued without end is told, and no other is kept waiting by it. Method: as
 // many of one job as a node reads at a look; then more of it, of another job, and all partitions.
 TEST(JobRoutes, OfManyQueuedRunsAJobMayHaveOne) {
     job_world world;

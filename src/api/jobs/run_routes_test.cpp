@@ -87,7 +87,7 @@ TEST(RunRoutes, RunsAreListedByJobStatusAndNode) {
     EXPECT_THAT(listed("job=report"), ElementsAre("3", "1"));
     EXPECT_THAT(listed("status=failed"), ElementsAre("3"));
     EXPECT_THAT(listed("node=node-a&job=report"), ElementsAre("1"));
-    EXPECT_THAT(listed("job=nobody"), IsEmpty());
+    EXPECT_THAT(listed("job=unknown"), IsEmpty());
     EXPECT_THAT(listed("job=&status="), SizeIs(3));
 }
 

@@ -44,7 +44,7 @@ TEST(AuditMeter, SeldomIsWrittenEachTime) {
     EXPECT_TRUE(meter.take_over(start + 2h).empty());
 }
 
-// What was counted is never forgotten, however late somebody asks.
+// What was counted is never forgotten, however late a caller asks.
 TEST(AuditMeter, WhatWasCountedStaysUntilItIsTaken) {
     audit_meter meter{{.told_max = 1}};
     for (int i = 0; i < 5; ++i) meter.admit("a", "b", start);

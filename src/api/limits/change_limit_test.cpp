@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Goal: a user who changes things in a loop writes so many entries of the audit an hour, delays
-// nobody else, and goes on after the hour.
+// no other user, and goes on after the hour.
 TEST(ChangeLimit, AUserHasSoManyAnHour) {
     change_limit all;
     const instant begin{1h};

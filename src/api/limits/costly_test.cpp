@@ -1,4 +1,4 @@
-// A flood of what costs much is kept to itself, whoever sends it.
+// A flood of what costs much is kept to itself, whichever user sends it.
 #include "api/auth/token.hpp"
 #include "api/bare_api_fixture.hpp"
 
@@ -150,7 +150,7 @@ TEST_F(Costly, UsersWithoutALogInAreCountedByAddress) {
     expect_answers(waiting);
 }
 
-// Whoever comes back again and again without waiting for an answer leaves nothing behind.
+// A user who comes back again and again without waiting for an answer leaves nothing behind.
 TEST_F(Costly, ARequestThatHasGoneGivesItsPlaceBack) {
     std::stop_source gone;
     gone.request_stop();

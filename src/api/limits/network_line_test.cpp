@@ -57,7 +57,7 @@ TEST(NetworkLine, TheLargestNetworkGivesItsLastPlaceToASmallerOne) {
     EXPECT_THAT(one.rest(), ElementsAre("127.0.0.1", "127.1.0.1", "192.0.2.1", "198.51.100.1"));
 }
 
-// Whoever has a /48 has 65,536 networks of 64 bits, and one place more than nothing.
+// An owner of a /48 has 65,536 networks of 64 bits, and one place more than nothing.
 TEST(NetworkLine, ManyNarrowNetworksOfOneWideOneCountTogether) {
     line_of_four one;
     for (const auto* from :
@@ -74,7 +74,7 @@ TEST(NetworkLine, WithinAWideNetworkANarrowOneDoesTheSame) {
     EXPECT_THAT(one.rest(), ElementsAre("10.1.1.1", "10.1.1.2", "10.1.2.1", "10.1.3.1"));
 }
 
-// Where all have the same nobody makes way: those who came first stay.
+// Where all have the same none makes way: those who came first stay.
 TEST(NetworkLine, WhereAllHaveTheSameTheNextIsRejected) {
     line_of_four one;
     for (const auto* from : {"10.1.0.1", "10.2.0.1", "10.3.0.1", "10.4.0.1"}) one.push(from);

@@ -62,7 +62,7 @@ TEST(Throttle, SilenceMakesForgottenByHalves) {
     EXPECT_EQ(one.wait_of("a", start + 29min + 24h), 0ms);
 }
 
-// Whoever tries whenever he may is not forgotten: at most one try in each longest wait.
+// A user who tries whenever they may is not forgotten: at most one try in each longest wait.
 TEST(Throttle, SteadyGuessingGetsOneTryInEachLongestWait) {
     throttle one{rules};
     int tries = 0;

@@ -18,7 +18,7 @@ using boost::asio::awaitable;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Whoever is called is noted, and works until they are told to end.
+// A caller whose turn has come is noted, and works until it is told to end.
 struct queue_setup {
     explicit queue_setup(const work_line::rules& bounds)
         : line{std::make_shared<work_line>(bounds)} {}

@@ -75,7 +75,7 @@ private:
     int runs_told_ = 0;
 };
 
-// Goal: whoever takes nothing keeps no more than so many bytes of events alive. Method: one stops
+// Goal: a viewer that lags keeps no more than so many bytes of events alive. Method: one stops
 // at the first event and another takes all; three more are larger together than a backlog may be.
 TEST(LiveRoutes, AViewerWhoLagsByTooManyBytesIsLetGoOf) {
     api_world world{live_routes};

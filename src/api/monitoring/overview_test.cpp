@@ -185,7 +185,7 @@ TEST(Overview, AJobThatIsMendedFailsNoMore) {
     EXPECT_EQ(counted(world.next_overview(), "jobs_failing"), 0);
 }
 
-// Goal: whoever failed once and has recovered costs no question at each look. Method: sixty of
+// Goal: a job that failed once and has recovered costs no question at each look. Method: sixty of
 // them behind more rows of another than are read of all; questions counted when what was found at
 // the first look is too old for those that may fail.
 TEST(Overview, ANodeThatHasRecoveredIsNotAskedAboutForEver) {
@@ -377,7 +377,7 @@ TEST(ControlRoutes, AllWhoAskForAVerificationWaitForOneWalk) {
     EXPECT_LE(world.journal_questions() - before, 6);
 }
 
-// Goal: whoever asks without pause takes a small part of the agent's time. Method: a walk of at
+// Goal: a user who asks without pause takes a small part of the agent's time. Method: a walk of at
 // least 300 ms, asked for until there is another, which is not before ten times as long.
 TEST(ControlRoutes, AVerificationIsKeptForLongerTheLongerItTook) {
     control_world world;

@@ -190,7 +190,7 @@ TEST(Deferral, WhatIsAskedForTakesWhatIsBeforeItAlong) {
     EXPECT_EQ(mine.next_look(), at(100));
     EXPECT_EQ(told(mine.on_look(in_line, held_key({}, 5'000), at(1'000), max_skew)),
               (findings{{number(first), act::ask}, {number(second), act::ask}}));
-    // One that gives way stands in nobody's way.
+    // One that gives way stands in no other's way.
     deferral other;
     other.add(first, place_of(5));
     other.add(second, place_of(0, 500));

@@ -21,7 +21,7 @@ std::string first_of(const fair_shares& shares, std::uint32_t partition,
                      const std::vector<std::string>& nodes) {
     for (const auto& each : nodes)
         if (shares.place_in_line(partition, each) == 0) return each;
-    return "nobody";
+    return "none";
 }
 
 // Goal: no node has more than its share, and none idles. Method: many counts of both.
@@ -40,7 +40,7 @@ TEST(FairShare, EveryNodeIsFirstForItsShareRoundedUpOrDown) {
     }
 }
 
-// The line of each partition has every node once, so that somebody is next when the first is gone.
+// The line of each partition has every node once, so that another is next when the first is gone.
 TEST(FairShare, EveryNodeHasAPlaceOfItsOwnInEachLine) {
     const auto nodes = nodes_named(9);
     const fair_shares shares{"report", 40, nodes};

@@ -120,7 +120,7 @@ TEST(KeyState, AnOccurrenceAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
     }
 }
 
-// Its own claim may be what the store remembers, and then nobody else tells of it.
+// Its own claim may be what the store remembers, and then no other node tells of it.
 TEST(KeyState, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
     const auto claimed_in_vain = [] {
         auto one = key_state_of(delivery::at_most_once);
@@ -302,7 +302,7 @@ TEST(KeyState, AnOccurrenceIsWantedOnceHoweverOftenItIsOffered) {
     EXPECT_EQ(one.queue().waiting(), 0u);
 }
 
-// Of an occurrence a row says so; what somebody else began goes by its own row.
+// Of an occurrence a row says so; what another node began goes by its own row.
 TEST(KeyState, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     auto one = key_state_of(delivery::at_least_once);
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
@@ -390,7 +390,7 @@ TEST(KeyState, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
         ASSERT_EQ(one.next(start).what, act::claim);
         one.on_busy({{}, {}, 30s, busy_reason::held}, marked, start, even);
         EXPECT_TRUE(one.queue().is_idle());
-        // Marked: somebody runs this very occurrence, and nothing is skipped.
+        // Marked: a node runs this very occurrence, and nothing is skipped.
         EXPECT_EQ(one.queue().take_skipped().size(), marked ? 0u : 1u);
     }
 }
@@ -417,7 +417,7 @@ TEST(KeyState, WhatGivesWayToAHolderNamesIt) {
     EXPECT_EQ(text_of(skipped[0]),
               "it could not begin within the misfire window: held by loader-7");
 
-    // The one that comes after has found nobody yet.
+    // The one that comes after has found no other yet.
     auto later = key_state_of(delivery::at_most_once);
     later.queue().offer_occurrence(first, start, 0ms, 0ms);
     ASSERT_EQ(later.next(start).what, act::claim);
@@ -659,7 +659,7 @@ TEST(KeyState, APauseLetsGoOfOrphansAndTellsNothing) {
     }
 }
 
-// Whoever is to be left to others first is not late because of that.
+// A run that is to be left to others first is not late because of that.
 TEST(KeyState, WhatIsHeldBackBeginsLaterAndHasAsMuchTimeAsTheOthers) {
     queue_rules rules;
     rules.lateness_max = 1s;

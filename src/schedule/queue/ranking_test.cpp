@@ -48,7 +48,7 @@ TEST(Ranking, EachPlaceIsOneNodes) {
     }
 }
 
-// Where the registry names nobody else, this node asks at once.
+// Where the registry names no other, this node asks at once.
 TEST(Ranking, ANodeThatKnowsNoOtherIsFirst) {
     node_ranking alone{"me"};
     EXPECT_FALSE(alone.knows_others());
@@ -85,7 +85,7 @@ TEST(Ranking, AFullNodeComesLast) {
     EXPECT_GT(weight_of({"a", 0, 0}), 0);
 }
 
-// Goal: between two readings of the registry somebody always asks at once. Method: one node gets
+// Goal: between two readings of the registry a node always asks at once. Method: one node gets
 // busy, and another comes; of all nodes any number may have heard of it.
 TEST(Ranking, WhoHasReadTheListAndWhoHasNotLeaveNothingBetweenThem) {
     const auto before = nodes_of(6);

@@ -466,7 +466,7 @@ TEST(Timetable, NoTransitionMakesItSpinOrStall) {
     }
 }
 
-// Entries with equal rules share one, whoever parsed it, until the last of them is gone.
+// Entries with equal rules share one, whichever parsed it, until the last of them is gone.
 TEST(Timetable, EqualRulesAreIndependentSchedules) {
     timetable table;
     table.add(1, rule_of("0 * * * *"), noon, noon);

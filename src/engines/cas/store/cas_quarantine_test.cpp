@@ -131,7 +131,7 @@ TEST(CasQuarantines, AQuarantineThatIsOverForOneIsOverForAll) {
 }
 
 // Goal: who has seen the clock behind the quarantine is granted keys, whether or not that can be
-// written down. Method: the requests for that are lost, on their way or back.
+// recorded. Method: the requests for that are lost, on their way or back.
 TEST(CasQuarantines, AnEndThatIsNotWrittenDownKeepsNoClaim) {
     for (const auto lost : {fate::request_lost, fate::answer_lost}) {
         store_setup on;

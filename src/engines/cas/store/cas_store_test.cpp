@@ -168,7 +168,7 @@ TEST_F(CasStore, ALateReleaseFreesNoOtherHoldersKey) {
     EXPECT_EQ(lease_at(on).state.holder, taken);
 }
 
-// Goal: a record that somebody else has touched is no lost lease. Method: a withdrawal of another
+// Goal: a record that another client has touched is no lost lease. Method: a withdrawal of another
 // id between two beats, which costs the beat one look; then a forced release, which does end it.
 TEST_F(CasStore, ARenewalLooksAgainWhereTheRecordWasChanged) {
     const auto token = mine.granted(claim_of("a"));
@@ -284,7 +284,7 @@ TEST_F(CasStore, AClockThatWasSetBackCostsAWatcherOfManyKeysNoMoreThanTheLease) 
     for (int i = 0; i < keys; i += 100) other.granted(claim_of("b", 1min, key(i)));
 }
 
-// Goal: leases that nobody renews nor releases do not stay in memory. Method: what is remembered
+// Goal: leases that no client renews or releases do not stay in memory. Method: what is remembered
 // costs no read, and what was forgotten does.
 TEST_F(CasStore, WhatEndedByItselfIsForgotten) {
     const auto key = [](int i) { return "key/" + std::to_string(i); };

@@ -56,7 +56,7 @@ std::string value_of(const etcd_server& server, const std::string& key) {
     return text;
 }
 
-// Asks again while nobody knows, as the runtime does with the same claim.
+// Asks again while it is unknown, as the runtime does with the same claim.
 fence_token granted_somehow(client& through, const claim& wanted) {
     const auto give_up = lease_clock::now() + 20s;
     while (lease_clock::now() < give_up) {
@@ -296,7 +296,7 @@ TEST(EtcdStore, ARestoredBackupBeginsAnEpochOfItsOwn) {
     EXPECT_GT(fresh.granted(fresh_claim("key", 60s)), by_old);
 }
 
-// Goal: nor does a backup that nobody can tell from a restart hand a token out twice: the folders
+// Goal: nor does a backup that cannot be told from a restart hand a token out twice: the folders
 // are put back under the identity of old, and only clients that know nothing of the time between
 // ask.
 TEST(EtcdStore, FoldersThatWerePutBackHandNoTokenOutAgain) {
@@ -513,7 +513,7 @@ private:
     static inline std::unique_ptr<etcd_server> server_;
 };
 
-// Goal: the leader goes and nobody notices more than a pause. Method: freeze it, then kill it,
+// Goal: the leader goes and no client notices more than a pause. Method: freeze it, then kill it,
 // while a lease is held and others are taken and released.
 TEST_F(EtcdCluster, ALeaderThatGoesLeavesLeasesAndTokensWhole) {
     auto mine = open(on_all(server(), 2s));

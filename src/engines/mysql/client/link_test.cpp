@@ -7,8 +7,8 @@
 namespace pawl::mysql {
 namespace {
 
-boost::asio::awaitable<std::optional<server_error>> dial_nobody(std::shared_ptr<link> line,
-                                                                const mysql_settings& to) {
+boost::asio::awaitable<std::optional<server_error>> dial_unused_port(std::shared_ptr<link> line,
+                                                                     const mysql_settings& to) {
     std::string host{"127.0.0.1"};
     co_return co_await line->connect(to, host);
 }
@@ -19,7 +19,7 @@ TEST(MysqlLink, TheProcessKeepsItsSigpipe) {
     mysql_settings to;
     to.port = 1;
     const auto line = std::make_shared<link>(where);
-    EXPECT_TRUE(where.wait_for(dial_nobody(line, to)).has_value());
+    EXPECT_TRUE(where.wait_for(dial_unused_port(line, to)).has_value());
     struct sigaction now{};
     ASSERT_EQ(::sigaction(SIGPIPE, nullptr, &now), 0);
     EXPECT_EQ(now.sa_handler, SIG_DFL);

@@ -103,7 +103,7 @@ TEST_F(MysqlJournal, AReadOnlyServerIsUnreachableUntilItIsThePrimary) {
     mine.begin(fresh_run("job", 3));
 }
 
-// Goal: leases and runs share a database, whoever makes its tables. Method: both orders.
+// Goal: leases and runs share a database, whichever makes its tables. Method: both orders.
 TEST_F(MysqlJournal, LeasesAndRunsShareADatabase) {
     for (const std::string name : {"leases_first", "runs_first"}) {
         const auto settings = with_user(name, "ALL");
@@ -173,8 +173,8 @@ TEST_F(MysqlJournal, TenThousandRunsLeakNothing) {
 
 // ---- Trouble
 
-// Goal: a row that somebody keeps locked makes no other run stale, nor its own. Method: an outsider
-// locks one of three runs' rows, by its id and by its number, which are different locks.
+// Goal: a row that another session keeps locked makes no other run stale, nor its own. Method: an
+// outsider locks one of three runs' rows, by its id and by its number, which are different locks.
 TEST_F(MysqlJournal, ALockedRunHoldsUpTheHeartbeatOfNoOther) {
     auto settings = with_user("locked", "ALL");
     settings.common.timeout = 8s;

@@ -204,7 +204,7 @@ TEST(MysqlExclusiveJob, AnExpiredLockOfItsOwnIsANewGrant) {
 }
 
 // Goal: a program whose clock is behind by less than the bound is not overtaken, and a lock that
-// nobody else took can still be extended.
+// no other program took can still be extended.
 TEST(MysqlExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
     const classic_table table{"600000000"};
     const auto& by = *table.by;
@@ -279,7 +279,7 @@ TEST(MysqlExclusiveJob, AForcedReleaseIsObeyed) {
     EXPECT_EQ(by.update_lock("report", one, "300"), 0);
     EXPECT_EQ(by.release_lock("report", one), 0);
     EXPECT_EQ(by.try_acquire("report", other), 2);
-    // During a cooldown it is nobody's.
+    // During a cooldown it has no holder.
     EXPECT_TRUE(yes(table.mine.force_release("report", by.token_of("report", other), 30s)));
     EXPECT_TRUE(is_held(by.try_acquire("report", one)));
     EXPECT_TRUE(is_held(by.update_lock("report", other, "300")));

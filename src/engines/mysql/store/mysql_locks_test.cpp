@@ -28,8 +28,8 @@ protected:
         return server().count(
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'locker'");
     }
-    // The server tells anew only what nobody has asked for during a tenth of a second.
-    static void until_somebody_waits_for_a_lock() {
+    // The server tells anew only what no session has asked for during a tenth of a second.
+    static void until_a_session_waits_for_a_lock() {
         until([] {
             poll(nullptr, 0, 150);
             return server().count(
@@ -56,7 +56,7 @@ TEST_F(MysqlLocks, AClaimThatWaitsForARowHoldsUpNoRenewal) {
                                       (of_key ? " AND lock_key = 'wanted'" : "") + " FOR UPDATE");
         const auto wanted = fresh_claim(of_key ? "wanted" : "new");
         auto claiming = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
-        until_somebody_waits_for_a_lock();
+        until_a_session_waits_for_a_lock();
         const auto asked = lease_clock::now();
         EXPECT_EQ(mine.renew(conformance::lease_of("held", token, 120s)), renewal::renewed);
         EXPECT_LT(lease_clock::now() - asked, timeout / 2) << table;
@@ -84,7 +84,7 @@ TEST_F(MysqlLocks, ClaimsOfALockedKeyStarveNoOtherKey) {
             return told.has_error() && told.error().code == errc::unreachable &&
                    told.error().answered;
         }));
-    until_somebody_waits_for_a_lock();
+    until_a_session_waits_for_a_lock();
     const auto asked = lease_clock::now();
     mine.granted(fresh_claim("other"));
     EXPECT_LT(lease_clock::now() - asked, timeout / 2);

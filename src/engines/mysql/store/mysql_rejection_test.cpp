@@ -128,7 +128,7 @@ TEST_F(MysqlRejection, AMyisamTableIsUnsupported) {
     expect_rejection(settings, errc::unsupported, "ALTER TABLE pawl_fence ENGINE=InnoDB");
 }
 
-// Nobody knows since when tables without their marker are whole.
+// It is unknown since when tables without their marker are whole.
 TEST_F(MysqlRejection, AMissingMarkerIsMadeAnewAndBeginsAQuarantine) {
     auto settings = with_user("emptied", "ALL");
     EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);

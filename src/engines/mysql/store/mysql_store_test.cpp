@@ -288,7 +288,7 @@ TEST_F(MysqlStore, TheDelayOfAForcedReleaseCountsFromWhenItTakesEffect) {
     foreign.get();
 }
 
-// Goal: who waits for a lock for too long is told in time that nobody knows. Method: a foreign
+// Goal: who waits for a lock for too long is told in time that it is unknown. Method: a foreign
 // transaction keeps the row locked.
 TEST_F(MysqlStore, ALockThatAnotherSessionKeepsIsAnUnknownOutcomeInTime) {
     auto mine = open(here(300ms));
@@ -455,7 +455,7 @@ TEST_F(MysqlStore, AServerKilledMidRequestIsAnUnknownOutcomeThatTheSameClaimReso
 
 // Goal: a server that is killed and started again under load loses no grant and lets no token fall.
 // Method: four threads hold keys in turn and repeat the same claim when they do not know; each
-// minds its own tokens, and that nobody else was granted its key.
+// minds its own tokens, and that no other was granted its key.
 TEST_F(MysqlStore, AServerKilledUnderLoadLosesNothing) {
     mysql_server own;
     auto mine = open(at(own.port(), 2s));

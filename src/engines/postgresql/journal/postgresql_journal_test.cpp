@@ -44,8 +44,8 @@ void expect_rejection(const postgresql_settings& settings, errc code, const std:
 
 // ---- Who may, and what is rejected
 
-// Goal: a user with nothing but the documented privileges can do everything, and whoever lacks one
-// is told. Method: privileges are granted one by one.
+// Goal: a user with nothing but the documented privileges can do everything, and a user that lacks
+// one is told. Method: privileges are granted one by one.
 TEST(PostgresqlJournal, TheDocumentedUserMayDoEverythingAndNoLess) {
     postgresql_server server;
     server.ask("CREATE ROLE locker LOGIN");
@@ -127,7 +127,7 @@ TEST(PostgresqlJournal, ASchemaOfAnotherProgramIsLeftAlone) {
     EXPECT_EQ(server.ask("SELECT to_regclass('pawl.journal_marker') IS NULL"), "t");
 }
 
-// Goal: leases and runs share a schema, whoever makes it. Method: both orders, in two schemas.
+// Goal: leases and runs share a schema, whichever makes it. Method: both orders, in two schemas.
 TEST(PostgresqlJournal, LeasesAndRunsShareASchema) {
     postgresql_server server;
     for (const bool leases_first : {true, false}) {
@@ -294,7 +294,7 @@ TEST(PostgresqlJournal, AVerbOnALockedTableLeavesNoSessionBehind) {
         return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
                "0";
     });
-    // Whoever waits for long enough hears why.
+    // A caller that waits for long enough hears why.
     const auto why = mine.rejection(mine->pause("job", "why", "who"));
     EXPECT_EQ(why.code, errc::unreachable) << why.detail;
     EXPECT_TRUE(why.answered);

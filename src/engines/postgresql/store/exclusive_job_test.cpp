@@ -93,7 +93,7 @@ TEST(ExclusiveJob, ALockThatHasExpiredIsTakenOver) {
 }
 
 // Goal: a program whose clock is behind by less than the bound is not overtaken, and a lock that
-// nobody else took can still be extended.
+// no other program took can still be extended.
 TEST(ExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
     const classic_table table;
     table.bound_skew_by("10 minutes");

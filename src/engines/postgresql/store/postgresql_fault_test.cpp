@@ -34,7 +34,7 @@ TEST(PostgresqlFault, AClaimOnALockedRowLeavesNoSessionBehind) {
         return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
                "0";
     });
-    // Whoever waits for long enough hears why.
+    // A caller that waits for long enough hears why.
     const auto told = mine.acquire(fresh_claim("key"));
     ASSERT_TRUE(told.has_error());
     EXPECT_EQ(told.error().code, errc::unreachable) << told.error().detail;
@@ -104,7 +104,7 @@ TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
     EXPECT_EQ(number(mine.show("key").holder), 0u);
 }
 
-// Goal: who gives a wait up is told of no trouble. Method: the server has greeted nobody by then.
+// Goal: who gives a wait up is told of no trouble. Method: the server has greeted none by then.
 TEST(PostgresqlFault, AWaitMayBeCancelledBeforeItsConnectionIsThere) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};

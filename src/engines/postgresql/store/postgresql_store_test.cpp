@@ -166,7 +166,7 @@ TEST(PostgresqlStore, TokensRiseAboveTheFloorOfWhatWasPurged) {
     EXPECT_EQ(number(mine.granted(fresh_claim("withdrawn"))), ahead + 1);
 }
 
-// The classic table of exclusive jobs, for whoever reads it.
+// The classic table of exclusive jobs, for those who read it.
 TEST(PostgresqlStore, WhoHoldsWhatIsAViewThatPeopleCanRead) {
     postgresql_server server;
     auto mine = open(on_port(server.port()));
@@ -340,7 +340,7 @@ TEST(PostgresqlStore, AConnectionThatLostItsStatementsContinues) {
 
 // ---- Waiting
 
-// Nobody is told of keys that nobody waits for, and a mark is good for one announcement.
+// No client is told of keys that none waits for, and a mark is good for one announcement.
 TEST(PostgresqlStore, OnlyAKeyThatIsWaitedForIsAnnounced) {
     postgresql_server server;
     auto mine = open(on_port(server.port()));

@@ -108,7 +108,7 @@ TEST(Pipeline, EveryCallerGetsItsOwnAnswer) {
     for (const auto& [number, said] : asked.answers(1000)) EXPECT_EQ(said, std::to_string(number));
 }
 
-// Goal: the depth is bounded and nobody starves behind the bound.
+// Goal: the depth is bounded and no request starves behind the bound.
 TEST(Pipeline, NoMoreThanItsDepthIsInFlight) {
     redis_server server;
     tcp_proxy proxy{server.port()};

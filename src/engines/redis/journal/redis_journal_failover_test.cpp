@@ -83,7 +83,7 @@ TEST(RedisJournalCluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
     for (int round = 0; round < 6; ++round) {
         const auto from = cluster.owner_of(slot), to = (from + 1) % 3;
         cluster.begin_move(slot, from, to);
-        // Halfway: nobody is let in, on either side.
+        // Halfway: no client is let in, on either side.
         auto hasty_settings = settings;
         hasty_settings.common.timeout = 50ms;
         auto hasty = open(hasty_settings);

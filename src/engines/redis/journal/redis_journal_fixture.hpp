@@ -38,7 +38,7 @@ inline journal_client open(const redis_settings& settings) {
     return journal_client{[&](net::loop& where) { return make_redis_journal(where, settings); }};
 }
 
-// Asks until the outcome is known, as whoever keeps a journal does.
+// Asks until the outcome is known, as the owner of a journal does.
 template <class Ask>
 auto insist(const Ask& ask) {
     auto got = ask();

@@ -501,9 +501,9 @@ TEST(RedisJournal, NoScriptHoldsUpTheServer) {
         }
         server.ask({"SLOWLOG", "RESET"});
         EXPECT_EQ(mine.get(mine->heartbeat(all)).size(), all.size());
-        run_filter nobody;
-        nobody.node = "nobody";
-        EXPECT_TRUE(mine.all(nobody, 1000).empty());
+        run_filter no_runs;
+        no_runs.node = "none";
+        EXPECT_TRUE(mine.all(no_runs, 1000).empty());
         EXPECT_EQ(mine.all({}, 1000).size(), all.size());
         for (const auto& who : all)
             EXPECT_TRUE(mine.get(mine->finish(who, ended(run_status::completed))));

@@ -339,7 +339,7 @@ TEST_F(ClusterAtRest, AHalfMovedSlotIsServedKeyByKey) {
     // A key that is not listed yet needs its index, which is on one side only.
     const auto rejected = hasty.acquire(fresh_claim(fresh));
     ASSERT_TRUE(rejected.has_error());
-    // Of the last attempt, which the deadline may meet on its way, nobody knows what became.
+    // Of the last attempt, which the deadline may meet on its way, it is unknown what became.
     EXPECT_THAT(name_of(rejected.error().code), testing::AnyOf("unreachable", "outcome_unknown"))
         << rejected.error().detail;
     cluster().finish_move(slot, from, to);

@@ -82,7 +82,7 @@ public:
         return all;
     }
 
-    // After stop(): nobody trusted a key while somebody else did, and no token fell.
+    // After stop(): no client trusted a key while another did, and no token fell.
     void judge() {
         std::sort(turns_.begin(), turns_.end(), [](const auto& one, const auto& other) {
             return std::tie(one.key, one.token) < std::tie(other.key, other.token);

@@ -77,8 +77,8 @@ TEST_F(SentinelsAtRest, TheMasterIsFoundAndUsed) {
 
 TEST_F(SentinelsAtRest, ANameThatTheSentinelsDoNotKnowIsUnsupported) {
     auto to = settings();
-    to.master_name = "orders-of-nobody";
-    expect_rejection(to, errc::unsupported, "knows no master named 'orders-of-nobody'");
+    to.master_name = "orders-of-none";
+    expect_rejection(to, errc::unsupported, "knows no master named 'orders-of-none'");
 }
 
 TEST_F(SentinelsAtRest, AWrongPasswordOfEitherKindIsDenied) {
@@ -217,7 +217,7 @@ TEST_F(SentinelsAtRest, AnOccurrenceIsGivenBackWhenTheReplicasHaveIt) {
     const auto got = hasty.acquire(wanted);
     ASSERT_TRUE(got.has_error());
     EXPECT_EQ(name_of(got.error().code), "outcome_unknown");
-    // Whoever asks again under its id is granted it, once a replica is there.
+    // A client that asks again under its id is granted it, once a replica is there.
     servers().node(1).thaw();
     servers().wait_until_followed(0);
     EXPECT_GT(number(mine.granted(wanted)), 0u);
@@ -250,8 +250,8 @@ redis_settings careful(const redis_sentinels& servers, millis quarantine = 800ms
     return settings;
 }
 
-// Goal: a master that dies under load is replaced without two trusted holders, and whoever waited
-// goes on. Method: SIGKILL while four clients fight for two keys, and one waits for a third.
+// Goal: a master that dies under load is replaced without two trusted holders, and a client that
+// waited goes on. Method: SIGKILL while four clients fight for two keys, and one waits for a third.
 TEST(SentinelFailover, ADeadMasterIsReplacedUnderLoad) {
     redis_sentinels servers{{.replicas = 2, .down_after = not_given_up}};
     // As long as a lease that is still there when it is looked at, under load.
@@ -296,8 +296,8 @@ TEST(SentinelFailover, ADeadMasterIsReplacedUnderLoad) {
               << " grants; failures: " << load.failures() << "\n";
 }
 
-// Goal: a master that hangs is left as soon as the sentinels name another, and nobody goes back to
-// it when it wakes up, though it stays writable for seconds.
+// Goal: a master that hangs is left as soon as the sentinels name another, and no client goes back
+// to it when it wakes up, though it stays writable for seconds.
 TEST(SentinelFailover, AFrozenMasterIsLeftAndNotTakenAgain) {
     redis_sentinels servers{{.replicas = 2, .down_after = not_given_up}};
     failover_load load{careful(servers), {"a", "b"}, 300ms, 4};
@@ -314,7 +314,7 @@ TEST(SentinelFailover, AFrozenMasterIsLeftAndNotTakenAgain) {
         const auto at = stats.find("cmdstat_evalsha:calls=");
         return at == std::string::npos ? 0L : std::stol(stats.substr(at + 22));
     };
-    // What was in its pipe when it froze runs now; then nobody asks it any more.
+    // What was in its pipe when it froze runs now; then no client asks it any more.
     const auto left_over = calls();
     const auto before = load.grants();
     until([&] { return load.grants() > before + 100; });

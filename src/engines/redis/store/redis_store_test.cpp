@@ -237,8 +237,8 @@ TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
 }
 
-// Goal: a claim that was sent twice must not hold the key for nobody. Method: its claimer releases
-// it, withdraws it, and then its other copy arrives; also where no record was left.
+// Goal: a claim that was sent twice must not hold the key for no client. Method: its claimer
+// releases it, withdraws it, and then its other copy arrives; also where no record was left.
 TEST(RedisStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
     redis_server server;
     auto mine = open(on_port(server.port()));
@@ -344,7 +344,7 @@ TEST(RedisStore, WaitingForAServerThatIsGoneFailsWithinTheTimeout) {
     EXPECT_EQ(mine.wait_change("key", fence_token{1}, 5s), wait_end::failed);
 }
 
-// Nobody is told of keys that nobody waits for.
+// No client is told of keys that none waits for.
 TEST(RedisStore, OnlyAKeyThatIsWaitedForIsAnnounced) {
     redis_server server;
     auto mine = open(on_port(server.port()));
@@ -410,7 +410,7 @@ void follow(const redis_server& replica, const redis_server& primary) {
 }
 
 // Goal: a master that becomes one again has kept its run id, and may lack what it granted before.
-// Method: there and back, while nobody claims in between.
+// Method: there and back, while no client claims in between.
 TEST(RedisStore, AFailoverThereAndBackIsQuarantined) {
     redis_server first, second;
     EXPECT_GT(number(open(careful(first)).granted_in_the_end(fresh_claim("key", 1s))), 0u);

@@ -288,7 +288,7 @@ TEST(Election, AMajorityThatCannotWriteForNowIsThere) {
     EXPECT_TRUE(is_outage(*one.outcome<failure>()));
 }
 
-// Goal: a majority that may have confirmed is nobody's to undo but the claimer's.
+// Goal: a majority that may have confirmed is undone by none but the claimer.
 TEST(Election, AConfirmationWithoutAnswerIsAnUnknownOutcome) {
     race one;
     one.hears(0, gives(5)).hears(1, gives(6)).hears(2, down()).confirms(0, true);

@@ -92,7 +92,7 @@ TEST(RedlockStore, EveryNodeHoldsTheSameTokenInALineThatPeopleCanRead) {
     }
 }
 
-// Goal: a claim that fails leaves no record behind. Method: a majority is held by somebody else.
+// Goal: a claim that fails leaves no record behind. Method: a majority is held by another client.
 TEST(RedlockStore, APromiseThatCameToNothingLeavesNothingBehind) {
     redlock_servers servers;
     auto theirs = open(on_ports({servers.at(0).port(), servers.at(1).port()}));
@@ -228,7 +228,7 @@ int rejections(const testing_servers::redis_server& server) {
 }
 
 // Goal: what a node has to be told is not forgotten because it cannot write for now. Method: it
-// rejects the release and its repeat, and nobody asks anything else.
+// rejects the release and its repeat, and no client asks anything else.
 TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
     redlock_servers servers;
     auto mine = open(on_ports(servers.ports()));
@@ -450,8 +450,8 @@ TEST(RedlockFault, AFenceIsJudgedByThoseThatRemember) {
 
 // ---- Claimers that are cut off
 
-// Goal: a claim that was sent twice must not hold the key for nobody. Method: its claimer releases
-// it, withdraws it, and then its other copy arrives.
+// Goal: a claim that was sent twice must not hold the key for no client. Method: its claimer
+// releases it, withdraws it, and then its other copy arrives.
 TEST(RedlockStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
     redlock_servers servers;
     auto mine = open(on_ports(servers.ports()));
@@ -551,7 +551,7 @@ struct stay {
 
 // Goal: whatever happens to a minority, no two holders trust their leases at once, and tokens rise
 // in the order in which holders begin. Method: six claimers, and every half a second another node
-// is killed, frozen or wiped; what the holders wrote down is judged at the end.
+// is killed, frozen or wiped; what the holders recorded is judged at the end.
 TEST(RedlockFault, NoTwoHoldersWhileNodesAreKilledFrozenAndWiped) {
     redlock_servers servers;
     auto settings = on_ports(servers.ports(), 250ms);

@@ -81,7 +81,7 @@ TEST(Rules, AtLeastIsCountedFromTheGrantAndNotFromTheRelease) {
     EXPECT_EQ(late.until, 5s);
 }
 
-// The runner died after its work and before its release: nobody took the key since, so its word
+// The runner died after its work and before its release: no other took the key since, so its word
 // counts.
 TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessTheKeyWasTaken) {
     lease_state state;

@@ -24,8 +24,8 @@ TEST(DeadlineMutex, IsGivenUpAtTheDeadline) {
     mutex.unlock();
 }
 
-// Goal: whoever asks again and again does not keep out one who waits. Method: a thread that takes
-// the lock anew as soon as it has freed it, until another has had its turn.
+// Goal: a thread that asks again and again does not keep out one who waits. Method: a thread that
+// takes the lock anew as soon as it has freed it, until another has had its turn.
 TEST(DeadlineMutex, AThreadThatWaitsGetsItsTurn) {
     deadline_mutex mutex;
     std::atomic<bool> served{false};

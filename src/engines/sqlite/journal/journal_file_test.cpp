@@ -256,7 +256,7 @@ TEST(JournalFile, AWriteThatFailsInCompanyFailsAlone) {
     EXPECT_EQ(mine.get(mine->list_runs({}, "", 100)).records.size(), 39u);
 }
 
-// Goal: the log stays small, though somebody reads all the time. Method: 32 MiB of output go
+// Goal: the log stays small, though a thread reads all the time. Method: 32 MiB of output go
 // through it while another thread lists and reads.
 TEST(JournalFile, TheLogStaysBoundedWhileReadersRead) {
     const test_folder where;

@@ -53,7 +53,7 @@ protected:
     net::loop loop_;
 };
 
-// Goal: nobody survives a reboot, so no lease does. Method: hand the rows to another boot.
+// Goal: no process survives a reboot, so no lease does. Method: hand the rows to another boot.
 TEST_F(SqliteStore, ALeaseOfAnotherBootIsOver) {
     const auto store = open();
     const auto token = granted(*store, "key", 1h);
@@ -118,7 +118,7 @@ TEST_F(SqliteStore, ACooldownContinuesAfterAReboot) {
     EXPECT_LE(told.remaining, 1h);
 }
 
-// Goal: a lock that somebody holds for too long is an error on time, and nothing has happened.
+// Goal: a lock that a program holds for too long is an error on time, and nothing has happened.
 // Method: another program sits in a transaction; a rejection needs no lock and is told all the
 // same.
 TEST_F(SqliteStore, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {

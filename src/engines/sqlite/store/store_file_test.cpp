@@ -37,7 +37,7 @@ std::string bytes_of(const std::string& path) {
     return all.str();
 }
 
-// Somebody without privileges, for as long as it lives: the superuser may write everything.
+// A user without privileges, for as long as it lives: the superuser may write everything.
 class unprivileged {
 public:
     unprivileged() : before_{geteuid()} {
@@ -80,8 +80,8 @@ TEST(StoreFile, AFileOfAnotherProgramIsRejectedAndLeftAlone) {
     EXPECT_EQ(bytes_of(other), other_before);
 }
 
-// Goal: nobody opens a file under two names, as each has a log of its own. Method: a link that is
-// made while the store is open; what goes on under the first name is not disturbed.
+// Goal: no process opens a file under two names, as each has a log of its own. Method: a link that
+// is made while the store is open; what goes on under the first name is not disturbed.
 TEST(StoreFile, AFileOfTwoNamesIsRejected) {
     const test_folder folder;
     const auto path = folder / "pawl.db";
@@ -147,13 +147,13 @@ TEST(StoreFile, WhatMayNotBeWrittenIsDenied) {
     ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
     ASSERT_EQ(chmod(path.c_str(), 0444), 0);
     {
-        const unprivileged nobody;
+        const unprivileged user;
         EXPECT_EQ(rejection_of(path).code, errc::denied);
         EXPECT_EQ(rejection_of(folder / "new.db").code, errc::denied);
     }
     ASSERT_EQ(chmod(path.c_str(), 0000), 0);
     {
-        const unprivileged nobody;
+        const unprivileged user;
         EXPECT_EQ(rejection_of(path).code, errc::denied);
     }
     ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
@@ -254,7 +254,7 @@ TEST(StoreFile, AChildMayNotOpenWhatItsParentHasOpen) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-// Goal: claims are nobody else's business. Method: the modes of all files that a store makes.
+// Goal: claims are no other user's business. Method: the modes of all files that a store makes.
 TEST(StoreFile, FilesAreForTheirUserAndGroupOnly) {
     const test_folder folder;
     const auto before = umask(0);

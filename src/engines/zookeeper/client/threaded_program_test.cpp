@@ -7,7 +7,7 @@
 namespace pawl::zookeeper {
 namespace {
 
-// Goal: such a program is told why it has no store, where otherwise threads that nobody knows of
+// Goal: such a program is told why it has no store, where otherwise threads that no caller knows of
 // would use the handle as well. Method: this one calls what only that variant has.
 TEST(ThreadedProgram, IsToldThatItsClientStandsBeforeOurs) {
     ASSERT_EQ(zoo_delete(nullptr, "/none", -1), ZBADARGUMENTS);

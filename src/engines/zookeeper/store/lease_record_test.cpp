@@ -38,12 +38,12 @@ TEST(LeaseRecord, EveryRecordComesBack) {
             ASSERT_TRUE(parsed) << text_of(record);
             expect_same(*parsed, record);
         }
-    const auto nobody = parse_record(text_of(lease_record{}), write_stamp{fence_token{1}, 2});
-    ASSERT_TRUE(nobody);
-    expect_same(*nobody, lease_record{});
+    const auto free_key = parse_record(text_of(lease_record{}), write_stamp{fence_token{1}, 2});
+    ASSERT_TRUE(free_key);
+    expect_same(*free_key, lease_record{});
 }
 
-// A grant cannot know its own time: whoever reads it takes that from the znode.
+// A grant cannot know its own time: its reader takes that from the znode.
 TEST(LeaseRecord, AGrantTakesItsTokenAndTimeFromTheWrite) {
     auto granted = full();
     granted.last_token = fence_token{1000};

@@ -31,7 +31,7 @@ public:
         const std::lock_guard lock{mutex_};
         addresses_[name] = address;
     }
-    // Whoever asks for a name waits until go_on().
+    // A caller that asks for a name waits until go_on().
     void hang() {
         const std::lock_guard lock{mutex_};
         hangs_ = true;
@@ -156,8 +156,8 @@ TEST_F(ZookeeperConnection, ANameThatMovesIsFollowedByTheSession) {
     EXPECT_GT(there.connections(), 0);
 }
 
-// Goal: a resolver that does not answer holds nobody up. Method: it hangs while the session has no
-// connection; the loop does other things meanwhile, and the session comes back without it.
+// Goal: a resolver that does not answer holds no caller up. Method: it hangs while the session has
+// no connection; the loop does other things meanwhile, and the session comes back without it.
 TEST_F(ZookeeperConnection, AResolverThatHangsHoldsUpNoRequest) {
     auto& names = known_names::instance();
     names.set("slow.test", "127.0.0.1");
@@ -201,7 +201,7 @@ boost::asio::awaitable<std::vector<result<answer>>> ask_over_a_broken_connection
     co_return answers;
 }
 
-// Goal: a request that cannot be written is told as unknown at once, and is in nobody's way later.
+// Goal: a request that cannot be written is told as unknown at once, and is in no way later.
 TEST_F(ZookeeperConnection, ARequestThatCannotBeWrittenIsUnknownAndTheSessionContinues) {
     tcp_proxy proxy{server_->port()};
     lone_session mine{on_port(proxy.port(), 10s), 20s};
@@ -281,8 +281,8 @@ TEST_F(ZookeeperConnection, WhatTheSocketDoesNotTakeIsWrittenLater) {
     EXPECT_EQ(mine.ask(request{request::kind::exists, "/large"})->stat.version, many);
 }
 
-// Goal: a session lives on while nobody asks it anything, whether a caller drives its loop or none.
-// Method: for longer than its timeout each.
+// Goal: a session lives on while no caller asks it anything, whether a caller drives its loop or
+// none. Method: for longer than its timeout each.
 TEST(ZookeeperIdleness, AnIdleSessionLivesOn) {
     zookeeper_options with;
     with.tick = 100ms;

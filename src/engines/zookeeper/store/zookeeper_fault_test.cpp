@@ -316,7 +316,7 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNoKeyHasTwoHolders) {
     auto& first = servers.leader();
     first.crash();
     goes_on();
-    // The quorum is lost: nobody is granted anything, and the failure says so.
+    // The quorum is lost: no client is granted anything, and the failure says so.
     auto& second = servers.leader();
     second.crash();
     auto c = open(settings);

@@ -35,8 +35,8 @@ inline conformance::client open(const zookeeper_settings& settings) {
         [&](net::loop& where) { return make_zookeeper_store(where, settings); }};
 }
 
-// The bare C client, as a person with zkCli.sh: driven while somebody waits for an answer of it, so
-// its session ends where nobody asks it anything for several seconds.
+// The bare C client, as a person with zkCli.sh: driven while a caller waits for an answer of it, so
+// its session ends where no caller asks it anything for several seconds.
 class bare_tree {
 public:
     explicit bare_tree(std::uint16_t port, const std::string& login = {}) {

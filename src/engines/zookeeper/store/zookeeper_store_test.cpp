@@ -139,7 +139,7 @@ TEST_F(ZookeeperStore, AChrootIsMadeWhenItIsMissing) {
     EXPECT_TRUE(tree.has("/deep/below/it/" + settings_.common.name_space + "/locks"));
 }
 
-// Goal: a namespace that somebody removed is made again. Method: remove it under an open store.
+// Goal: a namespace that was removed is made again. Method: remove it under an open store.
 TEST_F(ZookeeperStore, ANamespaceThatWasRemovedIsMadeAgain) {
     auto mine = open(settings_);
     const auto token = mine.granted(fresh_claim("key"));
@@ -170,11 +170,11 @@ TEST_F(ZookeeperStore, AUserThatLogsInOwnsItsZnodesAndOthersAreDenied) {
     expect_failure(denied, errc::denied, "not authenticated");
     EXPECT_LT(lease_clock::now() - asked, 10s);
     EXPECT_EQ(denied.error().detail.find("another-word"), std::string::npos);
-    auto nobody = settings_;
-    nobody.user.clear();
-    nobody.who = access::open;
-    expect_failure(open(nobody).inspect("key"), errc::denied, "user:password@");
-    expect_failure(open(nobody).release("key", token), errc::denied, "");
+    auto anonymous = settings_;
+    anonymous.user.clear();
+    anonymous.who = access::open;
+    expect_failure(open(anonymous).inspect("key"), errc::denied, "user:password@");
+    expect_failure(open(anonymous).release("key", token), errc::denied, "");
     EXPECT_EQ(mine.show("key").holder, token);
 }
 
@@ -194,7 +194,7 @@ TEST_F(ZookeeperStore, AStoreThatGoesAwayLeavesItsLeasesToTheirTime) {
 }
 
 // Goal: a holder whose process hangs while its session lives does not keep its key for ever.
-// Method: an ephemeral znode made by hand, which nobody renews or deletes.
+// Method: an ephemeral znode made by hand, which no client renews or deletes.
 TEST_F(ZookeeperStore, ALeaseThatIsNotRenewedIsTakenOverThoughItsSessionLives) {
     auto mine = open(settings_);
     EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
@@ -373,7 +373,7 @@ TEST_F(ZookeeperStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
         proxy.resume(direction::to_server);
         const auto told = answer.get();
         until([&] { return server_->measure("zk_packets_received") > packets; });
-        // It may have looked again, and then it is a claim like any other: nobody gave it up yet.
+        // It may have looked again, and then it is a claim like any other: it is not given up yet.
         if (told.has_value() && std::holds_alternative<grant>(*told)) {
             EXPECT_TRUE(*direct.withdraw({key, wanted.id}));
         }

@@ -76,7 +76,7 @@ describe('the client of the API', () => {
   });
 
   it('counts who is turned away, but for asking who one is', async () => {
-    next = async () => answer(401, { detail: 'nobody' });
+    next = async () => answer(401, { detail: 'no user' });
     const api = new Api();
     await failed(api.session(''));
     expect(api.turnedAway()).toBe(0);
@@ -87,7 +87,7 @@ describe('the client of the API', () => {
   it('does not count what was asked for before a new sign-in', async () => {
     const api = new Api();
     api.csrf = 'before';
-    next = async () => ((api.csrf = 'after'), answer(401, { detail: 'nobody' }));
+    next = async () => ((api.csrf = 'after'), answer(401, { detail: 'no user' }));
     await failed(api.locks({}));
     expect(api.turnedAway()).toBe(0);
   });

@@ -8,7 +8,7 @@ const MONTHS = [
   'July', 'August', 'September', 'October', 'November', 'December',
 ];
 
-// A reader of the sentences, which knows nothing of cron: what somebody who only reads the sentence would expect.
+// A reader of the sentences, which knows nothing of cron: what a reader who only reads the sentence would expect.
 
 type Clock = (hour: number, minute: number, second: number) => boolean;
 type Calendar = (date: Date) => boolean;
