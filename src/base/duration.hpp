@@ -11,7 +11,7 @@
 
 namespace pawl::base {
 
-// What is wrong with a text of a user's, and at which byte of it (from 0).
+// What is wrong with the text of a user, and at which byte of it (from 0).
 struct text_fault {
     text_fault() = default;
     text_fault(std::size_t column, std::string what) : column{column}, what{std::move(what)} {}

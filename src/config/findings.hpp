@@ -40,7 +40,7 @@ private:
     std::size_t fault_count_ = 0;
 };
 
-// A text of a user's, in quotes, printable and short.
+// The text of a user, in quotes, printable and short.
 std::string quoted(std::string_view text);
 
 }  // namespace pawl::config
