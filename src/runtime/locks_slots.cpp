@@ -22,7 +22,7 @@ slot_request checked(const runtime::engine& where, slot_request wanted) {
     return wanted;
 }
 
-// A slot on its way to whoever asked.
+// A slot on its way to its caller.
 struct slot_in_transit {
     std::uint32_t index = 0;
     std::uint32_t count = 0;

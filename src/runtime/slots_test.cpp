@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr lease_options plain{.ttl = 1min};
 
-// Until so many wait for the slots in the store: for tests that need somebody to have begun.
+// Until so many wait for the slots in the store: for tests that need a waiter to have begun.
 void wait_for_waiters(locks& where, const std::string& key, std::uint32_t count) {
     for (;;) {
         const auto seen = where.inspect(key);

@@ -127,7 +127,7 @@ asked by(std::string caller, config::user_role role, std::string method, std::st
 
 using config::user_role;
 
-// Goal: whoever is shown a token, on any page, can do nothing to its lease. Method: a lease of
+// Goal: a user who is shown a token, on any page, can do nothing to its lease. Method: a lease of
 // bob's, asked for by everybody else, through the agent that granted it and through another one.
 TEST(LeaseRights, ALeaseBelongsToTheUserWhoTookIt) {
     const api_store where;
@@ -177,7 +177,7 @@ TEST(LeaseRights, ALeaseThatHasExpiredBelongsToItsUserStill) {
               201u);
 }
 
-// No name is the beginning of another's, and nobody passes for somebody by what he calls himself.
+// No name is the beginning of another's, and no user passes for another by the owner's name.
 TEST(LeaseRights, NoUserPassesForAnother) {
     const api_store where;
     lease_world one{where}, two{where};
@@ -189,13 +189,13 @@ TEST(LeaseRights, NoUserPassesForAnother) {
     const auto other = one.ask(by("mallory", user_role::client, "POST", "/api/v1/leases",
                                   R"({"key": "l", "owner": "bob@first", "ttl_ms": 30000})"));
     EXPECT_EQ(text_in(other, "owner"), "mallory@bob@first");
-    // What somebody calls himself as the answer said it is taken as it is.
+    // An owner as the answer said it is taken as it is.
     const auto again = one.ask(by("mallory", user_role::client, "POST", "/api/v1/leases",
                                   R"({"key": "m", "owner": "mallory@x", "ttl_ms": 30000})"));
     EXPECT_EQ(text_in(again, "owner"), "mallory@x");
 }
 
-// Goal: nobody below admin stops a job, or the recovery of lost runs, by holding its key.
+// Goal: no role below admin stops a job, or the recovery of lost runs, by holding its key.
 TEST(LeaseRights, KeysOfPawlItselfNeedAnAdmin) {
     lease_world world;
     for (const auto* key : {"job/report", "job/report/3", "pawl/reconciler"}) {

@@ -67,7 +67,7 @@ struct service_state {
         const auto found = known.find({token, key});
         if (found != known.end()) around->instruments->heard_from(found->second.owner);
     }
-    // Leaves a tombstone for a copy of the claim, which would hold the key for nobody. Only of a
+    // Leaves a tombstone for a copy of the claim, which would hold the key in vain. Only of a
     // lease that was released, and before the client hears of that: what is granted under the same
     // id later is not this claim's to end.
     static awaitable<void> bury(std::shared_ptr<service_state> self, std::string key,
@@ -375,7 +375,7 @@ http::response others_problem(const named_lease& which, std::string_view owner) 
                             "/api/v1/locks/release");
 }
 
-// A lease that was taken through any agent belongs to its user, whoever is shown its token.
+// A lease that was taken through any agent belongs to its user, whichever user is shown its token.
 awaitable<std::optional<http::response>> owner_fault(shared_state state, caller who,
                                                      named_lease which) {
     const auto found = state->known.find({which.token, which.key});
@@ -398,7 +398,7 @@ awaitable<std::optional<http::response>> owner_fault(shared_state state, caller 
     co_return std::nullopt;
 }
 
-// Tokens of runs are shown to everybody, and whoever runs them alone stops them before their lease
+// Tokens of runs are shown to all users, and their runner alone stops them before their lease
 // ends: anybody else takes it by force, with a delay and a reason, in the audit (rule 5). A job's
 // key may be an admin's own as well, so that the journal has to tell.
 awaitable<std::optional<http::response>> job_fault(shared_state state, caller who,

@@ -66,7 +66,7 @@ TEST(Leases, AnOccurrenceIsWithinTheYearsThatCanBeWritten) {
     EXPECT_FALSE(world.inspect("k"));
 }
 
-// Goal: nobody uses up the future of a key (rule 6), be it by a wrong unit.
+// Goal: no client uses up the future of a key (rule 6), be it by a wrong unit.
 TEST(Leases, WhatIsDoneDoesNotLieInTheFuture) {
     lease_world world;
     const auto made = world.acquire(R"({"key": "k", "ttl_ms": 30000})");
@@ -106,7 +106,7 @@ TEST(Leases, ABusyKeySaysWhoHoldsItAndForHowLong) {
     EXPECT_GT(number_in(second, "remaining_ms"), 20'000);
     EXPECT_LE(number_in(second, "remaining_ms"), 29'500);
     EXPECT_THAT(text_in(second, "detail"), HasSubstr("'k' is held by alice@first"));
-    // Rounded up: whoever comes back then does not come a moment too early.
+    // Rounded up: a client that comes back then does not come a moment too early.
     EXPECT_GE(std::stoll(field_in(second, "Retry-After")) * 1000,
               number_in(second, "remaining_ms"));
 }
@@ -122,7 +122,7 @@ TEST(Leases, TheSameClaimIdGetsTheSameGrant) {
     EXPECT_EQ(number_in(again, "fence_token"), number_in(first, "fence_token"));
     const auto other = world.acquire(R"({"key": "k", "ttl_ms": 30000, "claim_id": "c-2"})");
     EXPECT_EQ(other.status, 409u);
-    // Nobody gets another caller's grant by his id.
+    // No caller gets another's grant by its id.
     asked stranger{"POST", "/api/v1/leases", body};
     stranger.caller = "mallory";
     EXPECT_EQ(world.ask(stranger).status, 409u);
@@ -149,7 +149,7 @@ TEST(Leases, AnAnswerThatWasLostIsAskedForAgain) {
               static_cast<std::uint64_t>(number_in(made, "fence_token")));
 }
 
-// Goal: a late copy of a claim holds the key for nobody (rule 2). Method: the claim is sent once
+// Goal: a late copy of a claim holds the key for no client (rule 2). Method: the claim is sent once
 // more, by the agent or by its client, and a withdrawal that fails as planned tells that it was
 // asked for.
 TEST(Leases, AClaimThatWasSentAgainIsWithdrawnAfterItsRelease) {
@@ -191,7 +191,7 @@ TEST(Leases, AReleaseOfAnOldTokenLeavesTheLeaseOfTheSameClaimAlone) {
     EXPECT_EQ(world.release(held).status, 204u);
 }
 
-// Goal: after a loss of data nobody is told of a run that was none. Method: data that are new,
+// Goal: after a loss of data no client is told of a run that was none. Method: data that are new,
 // under a quarantine; the answer that would tell comes, and is lost.
 TEST(Leases, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     lease_world world{api_store{.settings = {.name_space = fresh_name_space(), .quarantine = 1s}}};
@@ -363,7 +363,7 @@ TEST(Leases, OneUserLeavesRoomInTheLineToOthers) {
     EXPECT_EQ(world.acquire(R"({"key": "k1", "ttl_ms": 60000, "wait_ms": 1})").status, 201u);
 }
 
-// Goal: what nobody will ever use is free at once, and its occurrence is another's to run. Method:
+// Goal: what no client will use is free at once, and its occurrence is another's to run. Method:
 // the client hangs up between the store's grant and its answer.
 TEST(Leases, AGrantForAClientThatHasGoneIsGivenBack) {
     lease_world world;

@@ -73,7 +73,7 @@ awaitable<client_outcome> lease_service::ask_key(std::shared_ptr<lease_service> 
         turn = co_await std::move(line);
     }
     if (wanted->gone.stop_requested()) co_return leasing::cancelled{};
-    // Whoever's turn did not come takes the one look that is left.
+    // A caller whose turn did not come takes the one look that is left.
     if (!turn) todo.waiting = wait_policy{};
     auto asking = runtime::claimer::ask(claims, todo);
     auto outcome = co_await std::move(asking);

@@ -6,7 +6,7 @@
 //
 // A claim whose id the client chose belongs to the client. It may be asking for it again at this
 // moment, through another agent, and then what we gave back would be what it has just been granted;
-// so such a claim is never withdrawn here. One with an id of ours nobody can repeat: when its
+// so such a claim is never withdrawn here. One with an id of ours no client can repeat: when its
 // client has gone it is given back at once.
 #pragma once
 

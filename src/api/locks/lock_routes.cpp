@@ -135,7 +135,7 @@ millis grace_of(const documents::job_terms& job) {
 
 // Rule 5. A holder that renews learns of its forced release at its next renewal, and has its grace
 // then. When that is can be said of a run alone whose agent is heard of and has renewed in time:
-// whoever else it is, or where anything is not known, it is all that is left of the lease (ttl_max:
+// any other holder, or where anything is not known, it is all that is left of the lease (ttl_max:
 // the store takes the least of both), which is always enough.
 awaitable<millis> cooldown_of(shared_context around, record lock) {
     const auto of = job_of(lock.key);
@@ -216,7 +216,7 @@ async<force_released> force_release(shared_context around, record lock, millis d
             store_of(*around).force_release(lock.key, documents::releasable(lock), delay);
         const auto done = co_await std::move(releasing);
         if (done.has_value() && *done) co_return force_released::yes;
-        // The first request may have done it: then the second finds nobody there.
+        // The first request may have done it: then the second finds no holder.
         if (done.has_value()) co_return uncertain ? force_released::unknown : force_released::no;
         uncertain = uncertain || done.error().code == errc::outcome_unknown;
         if (!uncertain) co_return done.error();

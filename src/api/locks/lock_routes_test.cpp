@@ -196,7 +196,7 @@ TEST(LockRoutes, ALockOfASlotHasTheRunOfItsName) {
     EXPECT_EQ(json_in(other).at("run").at("id").as_string(), "run-of-invoices/2026");
 }
 
-// Whoever is on call wants to see the lock also when the journal is down.
+// The operator on call wants to see the lock also when the journal is down.
 TEST(LockRoutes, AJournalThatIsDownHidesNoLock) {
     lock_world world;
     const auto held = world.hold("job/report");
@@ -434,7 +434,7 @@ TEST(LockRoutes, TheRouteOfTheSeedTakesAKeyAlone) {
     EXPECT_THAT(text_in(again, "detail"), HasSubstr("lock 'k' has no holder"));
 }
 
-// Goal: one key of strange bytes closes the list to nobody. What no request can name, none
+// Goal: one key of strange bytes closes the list to no user. What no request can name, none
 // releases.
 TEST(LockRoutes, AKeyThatIsNoTextLeavesTheListReadable) {
     lock_world world;

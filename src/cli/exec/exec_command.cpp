@@ -432,7 +432,7 @@ private:
     }
 
     // The journal knows of this occurrence what the store does not: its runner was lost before it
-    // could say that it was done, or somebody with a newer token runs it.
+    // could say that it was done, or another holder, with a newer token, runs it.
     status turn_back(lease held, const beginning& begun) {
         if (begun.outcome == begin_outcome::already_run && is_over(begun.status)) held.mark_done();
         held.release();
