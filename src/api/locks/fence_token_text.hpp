@@ -13,7 +13,7 @@ namespace pawl::api {
 
 constexpr std::int64_t fence_token_max = (std::int64_t{1} << 53) - 1;
 constexpr std::string_view fence_token_right =
-    "a fencing token is a whole number from 1 to 9007199254740991";
+    "a fencing token is an integer from 1 to 9007199254740991";
 
 inline std::optional<fence_token> fence_token_of(std::string_view text) {
     const auto value = base::parse_number_within<std::uint64_t>(text, 1, fence_token_max);

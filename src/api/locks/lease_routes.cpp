@@ -481,7 +481,7 @@ std::variant<occurrence, http::response> occurrence_of(std::string_view name,
     const auto when = time::parse_rfc3339(value);
     if (when.has_error())
         return problem(400, shown + ": " + when.error().what +
-                                "; write RFC 3339, such as 2026-11-20T06:00:00Z");
+                                "; expected RFC 3339, such as 2026-11-20T06:00:00Z");
     if (*when > time::wall_now() + done_ahead_max)
         return problem(400, shown +
                                 ", which lies in the future: name the occurrence that was "
@@ -496,7 +496,7 @@ std::variant<asked_ending, http::response> ending_of(const call& asked) {
             const auto least = base::parse_number_within<std::int64_t>(value, 0, ttl_max.count());
             if (!least)
                 return problem(400, "at_least_ms is '" + base::printable(value) +
-                                        "'; write a whole number from 0 to " +
+                                        "'; expected an integer from 0 to " +
                                         std::to_string(ttl_max.count()));
             made.how.min_hold = millis{*least};
         } else if (name == "done" || name == "not_started") {

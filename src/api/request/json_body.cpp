@@ -157,8 +157,8 @@ std::optional<std::int64_t> body_reader::integer(std::string_view name, std::int
     boost::system::error_code none;
     const auto value = found->is_number() ? found->to_number<std::int64_t>(none) : 0;
     if (found->is_number() && !none && value >= least && value <= most) return value;
-    reject(400, std::string{name} + " is not a whole number from " + std::to_string(least) +
-                    " to " + std::to_string(most));
+    reject(400, std::string{name} + " is not an integer from " + std::to_string(least) + " to " +
+                    std::to_string(most));
     return std::nullopt;
 }
 
@@ -202,7 +202,7 @@ std::optional<occurrence> body_reader::instant(std::string_view name) {
         return occurrence{found->as_int64()};
     }
     reject(400, std::string{name} +
-                    " is no time; expected RFC 3339, such as \"2026-11-20T06:00:00Z\", or Unix "
+                    " is not a time; expected RFC 3339, such as \"2026-11-20T06:00:00Z\", or Unix "
                     "milliseconds");
     return std::nullopt;
 }
