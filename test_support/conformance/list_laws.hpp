@@ -102,7 +102,8 @@ TYPED_TEST_P(StoreLaws, ManyKeysAreShownAsInspectShowsEach) {
         EXPECT_EQ(many->acquired_at, (*one)->acquired_at) << keys[i];
         EXPECT_EQ(many->last_done, (*one)->last_done) << keys[i];
         EXPECT_EQ(many->last_token, (*one)->last_token) << keys[i];
-        EXPECT_GE(many->remaining, (*one)->remaining) << keys[i];
+        // Of several nodes, whose leases end one after another, other ones may answer each time.
+        EXPECT_GE(many->remaining + 20s, (*one)->remaining) << keys[i];
         EXPECT_LE(many->remaining, (*one)->remaining + 20s) << keys[i];
     }
     EXPECT_EQ((*seen)[3]->last_done, occurrence{1'000});
