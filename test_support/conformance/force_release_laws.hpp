@@ -69,28 +69,34 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseCoversTheRenewalThatItOvertakes) {
     constexpr millis ttl{4'000};
     auto mine = this->open();
     auto operators = this->open();
-    std::vector<held> leases;
-    for (int i = 0; i < 24; ++i) {
-        const auto key = "key-" + std::to_string(i);
-        leases.push_back(lease_of(key, mine.granted(fresh_claim(key, ttl)), ttl));
+    int renewed = 0;
+    // Where the machine stood still, all leases may be over.
+    for (int round = 0; round < 5 && renewed == 0; ++round) {
+        std::vector<held> leases;
+        for (int i = 0; i < 24; ++i) {
+            const auto key = "key-" + std::to_string(round) + "-" + std::to_string(i);
+            leases.push_back(lease_of(key, mine.granted(fresh_claim(key, ttl)), ttl));
+        }
+        mine.pass(ttl / 2);
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+            const auto& lease = leases[i];
+            instant sent{};
+            auto renewing = std::async(std::launch::async, [&] {
+                // The renewal comes at another moment of the forced release each time.
+                mine.pass(millis{static_cast<int>(i) % 6});
+                sent = mine.now();
+                return mine.renew(std::vector<held>{lease});
+            });
+            EXPECT_TRUE(operators.force_release(lease.key, lease.token, 1min).has_value());
+            const auto answers = value_of(renewing.get());
+            if (answers.empty() || answers.front() != renewal::renewed) continue;
+            ++renewed;
+            // Some tell whole seconds.
+            const auto closed = operators.show(lease.key).remaining + 1'100ms;
+            EXPECT_GE(closed, sent + ttl - mine.now()) << lease.key;
+        }
     }
-    mine.pass(ttl / 2);
-    for (std::size_t i = 0; i < leases.size(); ++i) {
-        const auto& lease = leases[i];
-        instant sent{};
-        auto renewing = std::async(std::launch::async, [&] {
-            // The renewal comes at another moment of the forced release each time.
-            mine.pass(millis{static_cast<int>(i) % 6});
-            sent = mine.now();
-            return mine.renew(std::vector<held>{lease});
-        });
-        EXPECT_TRUE(operators.force_release(lease.key, lease.token, 1min).has_value());
-        const auto renewed = value_of(renewing.get());
-        if (renewed.empty() || renewed.front() != renewal::renewed) continue;
-        const auto trusted = sent + ttl - mine.now();
-        // Some tell whole seconds.
-        EXPECT_GE(operators.show(lease.key).remaining + 1'100ms, trusted) << lease.key;
-    }
+    EXPECT_GT(renewed, 0);
 }
 
 // Goal: who has seen the holder dead need not wait for what is left of its lease. Method: a key in

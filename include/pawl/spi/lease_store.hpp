@@ -163,8 +163,8 @@ public:
     virtual async<bool> release(std::string key, fence_token token, release_options how) = 0;
 
     // Takes the key from the holder of this token: burns a token, and keeps the key in cooldown for
-    // `delay`, at most for what was left. True if this token was the live holder. Without delay,
-    // also if it was the newest token of a key in cooldown: so a cooldown is ended.
+    // `delay`, at most until the lease would have ended, or for its TTL. True if this token was the
+    // live holder. Without delay, also if it was the newest token of a key in cooldown: that ends.
     virtual async<bool> force_release(std::string key, fence_token token, millis delay) = 0;
 
     // The record of a key; nothing where there is none.

@@ -181,7 +181,11 @@ std::variant<asked_claim, http::response> claim_of(const service_state& state, c
     if (body.fault()) return *body.fault();
     for (const auto& owner : {named.value_or(wanted->owner), wanted->owner})
         if (auto bad = base::owner_fault(owner)) return problem(400, *bad);
-    if (auto bad = reserved_fault(wanted->key, asked.who)) return *bad;
+    auto reserved = reserved_fault(wanted->key, asked.who);
+    // A slot's key may be reserved where its name alone is not.
+    if (slots && !reserved)
+        reserved = reserved_fault(runtime::key_of_slot(wanted->key, 0), asked.who);
+    if (reserved) return std::move(*reserved);
     if (at_least_once && !wanted->how.occurrence)
         return problem(400,
                        "at_least_once says when an occurrence counts as done: give occurrence");

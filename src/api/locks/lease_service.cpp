@@ -39,7 +39,7 @@ awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self
                                              std::shared_ptr<const client_claim> wanted) {
     const auto heard = self->engine()->now();
     permits waits;
-    if (wanted->wait.count() > 0)
+    if (wanted->wait.count() > 0 || wanted->slots > 1)
         if (const auto full = self->admit(wanted->user, 1, waits)) co_return *full;
     auto asking = wanted->slots > 0 ? ask_slots(self, wanted, heard)
                                     : ask_key(self, wanted, heard, instant::max());
@@ -159,9 +159,8 @@ awaitable<client_outcome> lease_service::ask_slots(std::shared_ptr<lease_service
         auto line = self->semaphores_->enter(wanted->key, wanted->wait, place);
         turn = co_await std::move(line);
         if (wanted->gone.stop_requested()) co_return leasing::cancelled{};
-        if (turn)
-            if (const auto full = self->admit(wanted->user, wanted->slots - 1, keys))
-                co_return *full;
+        // Who waits for so much already looks at each slot, and waits for none.
+        if (turn && self->admit(wanted->user, wanted->slots - 1, keys)) turn.reset();
     }
     // A caller whose turn did not come takes the one look that is left.
     auto asking = turn ? runtime::acquire_any_slot<client_grant>(source, std::move(todo))
@@ -171,7 +170,10 @@ awaitable<client_outcome> lease_service::ask_slots(std::shared_ptr<lease_service
     if (auto* other = std::get_if<busy>(&*found)) co_return std::move(*other);
     auto* won = std::get_if<runtime::slot_won<client_grant>>(&*found);
     if (won == nullptr) co_return leasing::cancelled{};
-    // Its client may have gone while the other keys were called off.
+    if (wanted->wait.count() > 0) {
+        auto hearing = hear_of_who_has_gone();
+        co_await std::move(hearing);
+    }
     if (wanted->gone.stop_requested()) {
         source->let_go_unused(std::move(won->held));
         co_return leasing::cancelled{};

@@ -154,15 +154,19 @@ async<etcd_store::again_or<bool>> etcd_store::try_force_release(const std::strin
     // A renewal with a longer TTL moves the lock to another lease.
     asked.if_attached_to(names_.lock + key, seen->lock->lease());
     const auto got = co_await run(asked, effect::possible, deadline);
-    if (got.has_error()) co_return got.error();
-    if (!got->succeeded()) co_return std::nullopt;
-    if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
-    leases_->revoke(seen->lock->lease());
-    if (pause != 0) {
+    const bool may_be_done =
+        got.has_value() ? got->succeeded() : got.error().code == errc::outcome_unknown;
+    std::optional<failure> unsure;
+    if (got.has_error()) unsure = got.error();
+    if (pause != 0 && may_be_done) {
         // It counts from here on: until the transaction a renewal may have found the lock.
         const auto kept = co_await renewals_->keep_alive(pause, deadline);
-        if (kept.has_error()) co_return kept.error();
+        if (kept.has_error()) unsure = failure{errc::outcome_unknown, kept.error().detail};
     }
+    if (unsure) co_return std::move(*unsure);
+    if (!may_be_done) co_return std::nullopt;
+    if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
+    leases_->revoke(seen->lock->lease());
     co_return true;
 }
 
