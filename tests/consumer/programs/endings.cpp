@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,14 +75,15 @@ boost::asio::awaitable<bool> acquire(pawl::locks& from, std::string key) {
     co_return lease && lease->valid();
 }
 
-void in_own_locks(const std::string& url, bool is_parents) {
+void in_own_locks(const std::string& url, const std::string& key, bool is_parents) {
     auto own = pawl::locks::open(url);
     const auto rejected = own.try_acquire("parent", a_minute);
     check(!is_parents || !rejected, "a child got the key that its parent holds");
-    const auto granted = own.try_acquire("child", a_minute);
+    const auto granted = own.try_acquire(key, a_minute);
     check(granted && granted->valid(), "a child's own locks do not work");
     boost::asio::io_context context;
-    auto awaited = boost::asio::co_spawn(context, acquire(own, "awaited"), boost::asio::use_future);
+    auto awaited =
+        boost::asio::co_spawn(context, acquire(own, key + "-awaited"), boost::asio::use_future);
     context.run();
     check(awaited.get(), "a child's own locks do not work where they are awaited");
 }
@@ -97,12 +99,13 @@ std::optional<pawl::errc> rejected_use(const std::string& url) {
     return std::nullopt;
 }
 
-int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url) {
+int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url,
+             const std::string& key) {
     alarm(30);
     check(!lease.valid() && lease.lost() == pawl::loss_reason::closed, "a child trusts a lease");
     std::string said;
     try {
-        const auto none = inherited.try_acquire("child", a_minute);
+        const auto none = inherited.try_acquire(key, a_minute);
     } catch (const std::logic_error& error) {
         said = error.what();
     }
@@ -117,18 +120,25 @@ int in_child(pawl::locks& inherited, pawl::lease& lease, const std::string& url)
     // Another file is nothing to the parent, nor is a memory of the child's own.
     const auto elsewhere = has_lock_file ? url + "-of-child" : url;
     const bool is_parents = elsewhere == url && !url.starts_with("memory:");
-    in_own_locks(elsewhere, is_parents);
+    in_own_locks(elsewhere, key, is_parents);
     return failed;
 }
 
 void fork_after_open(const std::string& url) {
     auto locks = pawl::locks::open(url);
     auto lease = locks.try_acquire("parent", a_minute);
-    const auto child = fork();
-    if (child == 0) _exit(in_child(locks, *lease, url));
+    // In the moment of the fork() another thread may be allocating, whose lock AddressSanitizer of
+    // g++ 12 never opens in the child. So one that hangs has to do so each time; one that is wrong
+    // is so at once.
+    const auto hung = [](int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM; };
     int status = 0;
-    check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-          "a child of a fork() failed or hung");
+    for (int turn = 0; turn < 3 && (turn == 0 || hung(status)); ++turn) {
+        const auto key = "child-" + std::to_string(turn);
+        const auto child = fork();
+        if (child == 0) _exit(in_child(locks, *lease, url, key));
+        check(child > 0 && waitpid(child, &status, 0) == child, "there is no child of a fork()");
+    }
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child of a fork() failed or hung");
     check(lease->valid() && lease->renew(), "the parent's lease was disturbed");
     check(lease->release() == pawl::release_outcome::released, "the parent could not release");
 }
@@ -137,7 +147,7 @@ void fork_after_open(const std::string& url) {
 
 int main(int count, char** words) {
     if (count != 2) return 64;
-    const std::string url = words[1];
+    const std::string url = with_long_timeout(words[1]);
     auto locks = pawl::locks::open(url);
     scope_after_scope(locks);
     shared_handles(locks);

@@ -1,4 +1,4 @@
-// For programs that need a call of another thread to have begun to wait.
+// For programs that need a call of another thread to have begun to wait, and servers to answer.
 #pragma once
 
 #include <pawl/pawl.hpp>
@@ -7,6 +7,19 @@
 #include <string>
 #include <thread>
 #include <variant>
+
+inline std::string with_parameter(const std::string& url, const std::string& more) {
+    return url + (url.find('?') == std::string::npos ? "?" : "&") + more;
+}
+
+inline bool is_of_server(const std::string& url) {
+    return url.find("127.0.0.1:") != std::string::npos;
+}
+
+// The same store, whose server may stand still for a while on a machine that is busy.
+inline std::string with_long_timeout(const std::string& url) {
+    return is_of_server(url) ? with_parameter(url, "timeout=20s") : url;
+}
 
 // Whether a call of these `locks` comes to wait for a key that others hold, within a minute. A
 // claim that finds another of its own process in line is told of no holder.
