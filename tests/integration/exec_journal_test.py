@@ -105,7 +105,13 @@ class Exec(Audited):
         self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'printf %s "$PAWL_CHECKPOINT" | wc -c').out.strip(), "65536")
 
     def test_a_journal_that_is_down_keeps_no_key(self):
-        told, go = self.folder / "told", self.folder / "go"
+        """Once more where the machine, and not the holder, may have been late: a key that is kept is late each time."""
+        for turn in range(5):
+            if self.is_granted_before_the_journal_is_given_up(self.folder / f"told-{turn}", self.folder / f"go-{turn}"):
+                return
+        self.fail("the next holder waited for the journal, five times")
+
+    def is_granted_before_the_journal_is_given_up(self, told, go):
         with open(told, "w") as log:
             holder = subprocess.Popen([PAWL, "--store", self.store, "--journal", "redis://127.0.0.1:1", "exec", "k", "--", "sh", "-c",
                                        f'echo held; until [ -e "{go}" ]; do sleep 0.02; done'],
@@ -118,8 +124,9 @@ class Exec(Audited):
         granted = int(waiting.stdout.readline())
         self.assertEqual(holder.wait(30), 0)
         self.assertIn("result of the run not recorded", told.read_text().splitlines()[-1])
+        self.assertEqual(waiting.wait(30), 0)
         # It waited for the journal, for two seconds, when the other had its key already.
-        self.assertLess(granted, told.stat().st_mtime_ns - 500_000_000)
+        return granted < told.stat().st_mtime_ns - 500_000_000
 
     def test_a_checkpoint_that_no_variable_can_hold_is_rejected(self):
         """It would come back cut off at its NUL byte."""
@@ -665,12 +672,13 @@ class ExecOnRedis(OnRedis, Exec):
         cable = Cable(self.server.port, hold_from=b"invoices")
         self.addCleanup(cable.close)
         apart = ("--journal", f"sqlite:{self.stores}/journal.db")
-        asking = start("--store", f"redis://{cable.address}?timeout=6s", "exec", "invoices", *self.FIRED, *apart,
+        # Long beside what a machine that stands still may take to see the second claim, and to send the signal.
+        asking = start("--store", f"redis://{cable.address}?timeout=12s", "exec", "invoices", *self.FIRED, *apart,
                        "--on-store-down", "run", "--", "echo", "ran")
         self.addCleanup(self.end, asking)
         self.assertTrue(cable.held.wait(60))
         before = len(cable.ends)
-        until(lambda: len(cable.ends) > before)
+        until(lambda: len(cable.ends) > before, 60)
         since = time.monotonic()
         until(lambda: time.monotonic() - since > 1)
         asking.terminate()
