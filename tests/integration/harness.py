@@ -619,7 +619,7 @@ class Case(unittest.TestCase):
 
     def hold(self, key, *options):
         """Somebody else who holds the key, until the test ends."""
-        process = self.start("exec", key, *options, "--", "sh", "-c", "echo held; exec sleep 60")
+        process = self.start("exec", key, *options, "--", "sh", "-c", "echo held; exec sleep 600")
         self.assertEqual(process.stdout.readline(), "held\n")
         return process
 

@@ -49,7 +49,8 @@ def jobs():
         job("bad", "exit 3"),
         job("again", "exit 1", retries={"max": 2, "backoff": "100ms"}),
         job("slow", "exec sleep 60", timeout="300ms", grace="100ms"),
-        job("long", "exec sleep 60"),
+        # It is there to be cancelled, however long that takes.
+        job("long", "exec sleep 600", ttl="60s"),
         job("lazy", "exec sleep 4", schedule="@every 1s"),
         # Deaf: it lives until trust ends, and is not released before.
         job("steady", "trap '' TERM; exec sleep 600"),
