@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from harness import Case, OnRedis, Redis, environment, pawl, state_of, until
+from harness import Case, OnRedis, Redis, environment, pawl, start, state_of, until
 
 
 class Exec(Case):
@@ -319,12 +319,24 @@ class ExecOnRedis(OnRedis, Exec):
         server = Redis()
         self.addCleanup(server.stop)
         server.ask("ACL", "SETUSER", "mute", "on", ">s3cret", "allkeys", "resetchannels", "+@all")
-        holder = self.start_on(server, "exec", "k", "--ttl", "20s", "--", "sh", "-c", "echo held; exec sleep 4")
+        go = self.folder / "go"
+        holder = self.start_on(server, "exec", "k", "--ttl", "20s", "--", "sh", "-c", f'echo held; until [ -e "{go}" ]; do sleep 0.02; done')
         holder.stdout.readline()
-        waiter = pawl("--store", f"redis://mute:s3cret@127.0.0.1:{server.port}", "exec", "k", "--wait", "30s", "--", "true")
-        self.assertEqual(waiter.status, 0, waiter.err)
-        self.assertEqual(waiter.err.count("store notifications unavailable"), 1, waiter.err)
-        self.assertIn("once a second", waiter.err)
+        waiter = start("--store", f"redis://mute:s3cret@127.0.0.1:{server.port}", "exec", "k", "--wait", "2m", "--", "true")
+        self.addCleanup(self.end, waiter)
+        told = ""
+        while "store notifications unavailable" not in told:
+            line = waiter.stderr.readline()
+            self.assertTrue(line, told)
+            told += line
+        # A few looks later it has nothing to add.
+        since = time.monotonic()
+        until(lambda: time.monotonic() - since > 3)
+        go.touch()
+        told += waiter.communicate(timeout=60)[1]
+        self.assertEqual(waiter.returncode, 0, told)
+        self.assertEqual(told.count("store notifications unavailable"), 1, told)
+        self.assertIn("once a second", told)
 
     def test_a_store_that_answers_is_not_down_though_its_replicas_are(self):
         self.store = self.server.url + "?wait=1&timeout=4s"
