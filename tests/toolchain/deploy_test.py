@@ -11,7 +11,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,10 @@ from machine import until
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 PAWL = str(pathlib.Path(sys.argv[2]).resolve())
+os.environ.setdefault("PAWL_BINARY", PAWL)
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+from harness import free_port  # noqa: E402: it is found by the line above
+
 DEPLOY = SOURCE / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 ROUTES = json.loads((SOURCE / "src/api/openapi.json").read_text())["paths"]
@@ -33,12 +36,6 @@ CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "
 RIGHTS = "rbac.authorization.k8s.io/v1"
 KINDS = {"ServiceAccount": "v1", "Role": RIGHTS, "RoleBinding": RIGHTS, "ConfigMap": "v1", "Service": "v1", "Deployment": "apps/v1", "CronJob": "batch/v1",
          "PodDisruptionBudget": "policy/v1", "NetworkPolicy": "networking.k8s.io/v1", "ServiceMonitor": "monitoring.coreos.com/v1"}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def seconds(text):

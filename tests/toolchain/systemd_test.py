@@ -154,6 +154,7 @@ class Agent(unittest.TestCase):
 store = "sqlite:{self.folder}/pawl.db"
 [agent]
 name = "node"
+listen = "127.0.0.1:0"
 shutdown_grace = "1s"
 [[job]]
 name = "witness"
