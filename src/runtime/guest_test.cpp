@@ -2,6 +2,7 @@
 #include <pawl/pawl.hpp>
 
 #include "engines/memory/store/memory_store.hpp"
+#include "test_support/faults/eventually.hpp"
 #include "test_support/faults/journal_world.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -149,7 +150,8 @@ TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextWasStopped) {
     auto mine = open_here();
     std::optional<lease> kept;
     auto work = [&]() -> awaitable<void> {
-        auto lease = co_await mine->async_try_acquire("k", plain);
+        // So long that it is free only once it was released.
+        auto lease = co_await mine->async_try_acquire("k", {.ttl = 10min});
         if (lease) kept.emplace(std::move(*lease));
         host.stop();
     };
@@ -165,7 +167,7 @@ TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextWasStopped) {
             }
             return false;
         });
-        if (made.wait_for(5s) == std::future_status::ready) return made.get();
+        if (made.wait_for(30s) == std::future_status::ready) return made.get();
         host.restart();
         while (made.wait_for(0s) != std::future_status::ready) host.run_one_for(10ms);
         return false;
@@ -174,8 +176,12 @@ TEST_F(Guest, ACallThatBlocksIsAMistakeWhereTheContextWasStopped) {
     EXPECT_TRUE(is_mistake([&] { static_cast<void>(kept->renew()); }));
     EXPECT_TRUE(is_mistake([&] { kept->release(); }));
     // What was to be released is, as soon as the context runs on.
-    host.restart();
-    host.run_for(1s);
+    EXPECT_TRUE(eventually([&] {
+        host.restart();
+        host.run_for(100ms);
+        const auto seen = other.inspect("k");
+        return !seen || number(seen->holder) == 0;
+    }));
     EXPECT_TRUE(other.acquire("k", {.ttl = 30s}, 30s));
 }
 

@@ -39,11 +39,17 @@ TEST(LostLease, TheEndOfValidityIsTheReasonBeforeItIsTold) {
     world one;
     auto a = one.open();
     std::atomic<bool> over{false};
-    auto ended = a.try_acquire("k", {.ttl = 300ms, .renew = renewal_mode::manual});
-    auto aged = a.try_acquire("l", {.ttl = 300ms, .max_lifetime = 300ms});
+    // Long beside what a busy machine takes from here to the callback.
+    auto ended = a.try_acquire("k", {.ttl = 6s, .renew = renewal_mode::manual});
+    auto aged = a.try_acquire("l", {.ttl = 6s, .max_lifetime = 6s});
     ASSERT_TRUE(ended && aged);
-    // Told to stop, before anything has ended; the loop stays in there.
-    const std::stop_callback busy{ended->stop_token(), [&] { over.wait(false); }};
+    // Told to stop, before anything has ended; the loop stays in there. This thread, which is to
+    // end that, would run it were the stop requested already.
+    ASSERT_FALSE(ended->stop_token().stop_requested());
+    const auto here = std::this_thread::get_id();
+    const std::stop_callback busy{ended->stop_token(), [&] {
+                                      if (std::this_thread::get_id() != here) over.wait(false);
+                                  }};
     while (ended->valid() || aged->valid()) std::this_thread::yield();
     EXPECT_EQ(ended->lost(), loss_reason::validity_ended);
     EXPECT_EQ(aged->lost(), loss_reason::lifetime_ended);
