@@ -152,20 +152,20 @@ TEST_F(MysqlRejection, AKeyThatIsTooLongForItsColumnIsRejected) {
 // Goal: a primary that became read-only is told, at a connection that stands and at a new one.
 TEST_F(MysqlRejection, AReadOnlyServerIsUnreachableUntilItIsThePrimary) {
     mysql_server own;
-    auto mine = open(on_port(own.port(), 1s));
+    auto mine = open(on_port(own.port(), 10s));
     // A server that has just begun may take longer over it; the same claim is granted again.
     const auto before = fresh_claim("before");
     until([&] { return mine.acquire(before).has_value(); });
     own.ask("SET GLOBAL read_only = 1");
     expect_failure(mine.acquire(fresh_claim("key")), errc::unreachable,
                    "point the URL at the primary");
-    auto late = open(on_port(own.port(), 1s));
+    auto late = open(on_port(own.port(), 10s));
     const auto rejected = late.acquire(fresh_claim("key"));
     expect_failure(rejected, errc::unreachable, "read-only");
     // It answers: a job must not run beside its holder for that.
     EXPECT_TRUE(conformance::failure_of(rejected).answered);
     own.ask("SET GLOBAL read_only = 0");
-    EXPECT_GT(number(open(on_port(own.port())).granted(fresh_claim("key"))), 0u);
+    EXPECT_GT(number(open(on_port(own.port(), 10s)).granted(fresh_claim("key"))), 0u);
 }
 
 TEST_F(MysqlRejection, AStatementLogIsUnsupported) {

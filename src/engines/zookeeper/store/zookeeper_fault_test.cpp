@@ -161,7 +161,9 @@ TEST(ZookeeperFaults, AFrozenServerIsAnUnknownOutcomeWithinTheTimeout) {
 // answers to a claim and to a renewal are held back for half of the TTL from when both have
 // arrived; counted from the answers, the leases would last for so much longer.
 TEST(ZookeeperFaults, AnAnswerThatComesLateMakesNoLeaseLonger) {
-    constexpr millis ttl{6'000};
+    // The client gives up a connection that is silent for two thirds of its session, which lasts
+    // little longer than this. Half of it leaves room for a machine that stands still.
+    constexpr millis ttl{18'000};
     zookeeper_server server;
     tcp_proxy proxy{server.port()};
     const auto settings = on_port(proxy.port(), 20s);
