@@ -283,7 +283,7 @@ class Exec(Audited):
             begun = time.monotonic()
             waiting = start("--store", store.url, "exec", "k", *self.FIRED, *words, "--grace", "0s", "--journal", journal.url, "--", "echo", "ran")
             self.addCleanup(self.end, waiting)
-            until(lambda store=store: store.ask("EXISTS", "pawl:lock:k") == "1")
+            until(lambda store=store: store.has("pawl:lock:k"))
             strike(store, waiting)
             if time.monotonic() - begun < limit:
                 return store, journal, waiting

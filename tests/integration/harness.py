@@ -237,6 +237,12 @@ class Redis(Server):
         done = subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True, timeout=10)
         return done.stdout.strip()
 
+    def has(self, key):
+        """Asked without a program, for those who have no time to start one."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as link:
+            link.sendall(f"EXISTS {key}\r\n".encode())
+            return link.recv(64).startswith(b":1")
+
     @staticmethod
     def url_at(address):
         return f"redis://{address}"
