@@ -39,7 +39,9 @@ struct embedded_engine {
         const pid_t probe = run_in_process([url = url() + "?timeout=1s", attempt] {
             try {
                 auto here = locks::open(url);
-                if (here.try_acquire("probe/" + std::to_string(attempt), {.ttl = ttl})) _exit(0);
+                const auto key = "probe/" + std::to_string(attempt);
+                const auto won = here.try_acquire(key, {.ttl = ttl});
+                if (won) _exit(0);
             } catch (const store_error&) {
             }
             _exit(1);
