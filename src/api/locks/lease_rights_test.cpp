@@ -167,13 +167,14 @@ TEST(LeaseRights, ALeaseThatHasExpiredBelongsToItsUserStill) {
         return R"({"key": "k", "owner": "first", "at_least_once": true, "occurrence": ")" + due +
                R"(", "ttl_ms": )" + ttl + '}';
     };
-    const auto made = one.ask(by("bob", user_role::client, "POST", "/api/v1/leases", claim("200")));
+    const auto made =
+        one.ask(by("bob", user_role::client, "POST", "/api/v1/leases", claim("1500")));
     ASSERT_EQ(made.status, 201u) << made.body;
     const auto ending = field_in(made, "Location") + "?done=" + due;
     ASSERT_TRUE(eventually([&] { return one.is_free("k"); }));
     const auto told = two.ask(by("bo", user_role::client, "DELETE", ending));
     EXPECT_EQ(told.status, 403u) << told.body;
-    EXPECT_EQ(one.ask(by("bob", user_role::client, "POST", "/api/v1/leases", claim("200"))).status,
+    EXPECT_EQ(one.ask(by("bob", user_role::client, "POST", "/api/v1/leases", claim("1500"))).status,
               201u);
 }
 

@@ -464,7 +464,7 @@ TEST(Leases, AnOccurrenceThatWasNotStartedIsGivenBackAlsoBehindItsLease) {
     lease_world world;
     const auto due = occurrence_text(-1min);
     const auto made = world.acquire(
-        R"({"key": "k", "ttl_ms": 20, "claim_id": "one", "occurrence": ")" + due + "\"}");
+        R"({"key": "k", "ttl_ms": 1000, "claim_id": "one", "occurrence": ")" + due + "\"}");
     ASSERT_EQ(made.status, 201u) << made.body;
     while (!world.is_free("k")) std::this_thread::yield();
     const auto ending = field_in(made, "Location") + "?not_started=" + due + "&claim_id=";
@@ -498,7 +498,7 @@ TEST(Leases, ARenewalMovesTheEndOfTheLease) {
 
 TEST(Leases, ALeaseThatAnotherClientTookIsLost) {
     lease_world world;
-    const auto made = world.acquire(R"({"key": "k", "ttl_ms": 20})");
+    const auto made = world.acquire(R"({"key": "k", "ttl_ms": 1000})");
     ASSERT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 30000, "wait_ms": 10000})").status, 201u);
     const auto lost = world.ask({"PUT", field_in(made, "Location"), R"({"ttl_ms": 30000})"});
     ASSERT_EQ(lost.status, 409u);
