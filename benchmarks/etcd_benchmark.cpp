@@ -2,7 +2,7 @@
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
 #include "engines/etcd/client/client.hpp"
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "net/loop.hpp"
 #include "test_support/servers/etcd_server.hpp"
@@ -280,7 +280,7 @@ void renewal_of_many(std::uint16_t port) {
     std::vector<std::string> keys;
     net::loop loop;
     auto store = etcd::make_etcd_store(loop, settings_for(port, "ours"));
-    std::vector<held> mine;
+    std::vector<held_lease> mine;
     for (std::size_t i = 0; i < leases_renewed; ++i) {
         keys.push_back("renewed/" + std::to_string(i));
         leases.push_back(bare.grant(600));
@@ -288,7 +288,7 @@ void renewal_of_many(std::uint16_t port) {
         bare.txn(bare.acquire(keys.back(), leases.back()));
         const claim wanted{keys.back(), std::to_string(i), "owner", millis{600'000}};
         const auto got = loop.wait_for(store->acquire(wanted));
-        held one;
+        held_lease one;
         one.key = keys.back();
         one.token = std::get<grant>(*got).token;
         one.ttl = millis{600'000};

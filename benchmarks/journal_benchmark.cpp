@@ -70,7 +70,7 @@ public:
             "= 0, attempt = 1, cancel_requested = 0 WHERE place = ?1");
     }
 
-    void beat(const std::vector<run_mark>& runs) {
+    void beat(const std::vector<run_ref>& runs) {
         step(begin_);
         const auto at = now();
         for (const auto& each : runs) {
@@ -160,7 +160,7 @@ awaitable<bool> run_one(std::shared_ptr<journal> on, std::string job, std::int64
     const auto start = start_of(job, due);
     const auto begun = co_await on->begin(start);
     begun.value();
-    run_mark who;
+    run_ref who;
     who.id = start.id;
     who.token = start.token;
     run_end how;
@@ -250,8 +250,8 @@ void many_callers(const char* synchronous, int each) {
               our_rate / bare_rate >= 0.8);
 }
 
-awaitable<std::vector<beat>> beat_all(std::shared_ptr<journal> on,
-                                      const std::vector<run_mark>& runs) {
+awaitable<std::vector<heartbeat_result>> beat_all(std::shared_ptr<journal> on,
+                                                  const std::vector<run_ref>& runs) {
     auto answers = co_await on->heartbeat(runs);
     co_return std::move(answers.value());
 }
@@ -260,7 +260,7 @@ void many_heartbeats() {
     const folder place;
     opened ours{place.file("pawl.db"), "normal"};
     bare_journal bare{place.file("pawl.db"), "normal"};
-    std::vector<run_mark> runs;
+    std::vector<run_ref> runs;
     for (std::int64_t due = 1; due <= 1000; ++due) {
         const auto start = start_of("report", due);
         ours.loop.wait_for(ours.runs->begin(start)).value();

@@ -5,7 +5,7 @@
 #include "benchmarks/journal_runs.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/mysql/journal/journal_statements.hpp"
-#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/journal/make_mysql_journal.hpp"
 #include "test_support/servers/mysql_settings.hpp"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ void many_runs(std::uint16_t port, net::loop& where, const std::shared_ptr<journ
 
 void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>& in) {
     constexpr std::size_t count = 1000;
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     std::string ids, pairs;
     for (std::size_t i = 0; i < count; ++i) {
         auto start = fresh_start();
@@ -107,7 +107,8 @@ void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>&
         },
         [&] {
             const auto answers = where.wait_for(in->heartbeat(marks)).value();
-            if (std::count(answers.begin(), answers.end(), beat::alive) != std::ptrdiff_t{count})
+            if (std::count(answers.begin(), answers.end(), heartbeat_result::alive) !=
+                std::ptrdiff_t{count})
                 throw std::runtime_error{"a beat was rejected"};
         });
     print_row("MariaDB journal, heartbeat of 1,000 runs; bare: the same statements, made before",

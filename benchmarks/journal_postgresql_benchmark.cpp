@@ -5,7 +5,7 @@
 #include "benchmarks/journal_runs.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/postgresql/journal/journal_statements.hpp"
-#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/journal/make_postgresql_journal.hpp"
 #include "test_support/servers/postgresql_server.hpp"
 #include "test_support/servers/postgresql_settings.hpp"
 
@@ -81,7 +81,7 @@ void many_runs(std::uint16_t port, net::loop& where, const std::shared_ptr<journ
 
 void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>& in) {
     constexpr std::size_t count = 1000;
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     std::vector<std::string_view> ids;
     std::vector<std::int64_t> tokens;
     for (std::size_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>&
         [&] {
             auto beating = in->heartbeat(marks);
             const auto answers = where.wait_for(std::move(beating)).value();
-            expect(std::count(answers.begin(), answers.end(), beat::alive) ==
+            expect(std::count(answers.begin(), answers.end(), heartbeat_result::alive) ==
                    std::ptrdiff_t{count});
         });
     print_row("PostgreSQL journal, heartbeat of 1,000 runs; bare: the same statement, made before",

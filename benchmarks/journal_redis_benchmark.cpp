@@ -2,7 +2,7 @@
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
 #include "engines/redis/journal/journal_scripts.hpp"
-#include "engines/redis/journal/redis_journal.hpp"
+#include "engines/redis/journal/make_redis_journal.hpp"
 #include "test_support/servers/redis_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -35,7 +35,7 @@ run_start run_of(int id, const std::string& job) {
     return start;
 }
 
-run_mark mark_of(const run_start& start) { return {start.id, start.token}; }
+run_ref mark_of(const run_start& start) { return {start.id, start.token}; }
 const run_end done{run_status::completed, "", 0};
 
 void require(bool fine) {
@@ -76,7 +76,7 @@ public:
                 "completed", "",
                 "0",         "finish"};
     }
-    std::vector<std::string> heartbeat(std::span<const run_mark> runs) const {
+    std::vector<std::string> heartbeat(std::span<const run_ref> runs) const {
         std::vector<std::string> words{"EVALSHA", scripts.heartbeat.whole().digest, "1", index};
         for (const auto& who : runs) {
             words.push_back(who.id);
@@ -204,7 +204,7 @@ void memory(const testing_servers::redis_server& server, int& next) {
 void heartbeats(std::uint16_t port, int& next) {
     bare_journal bare{port};
     our_journal ours{port};
-    std::vector<run_mark> all;
+    std::vector<run_ref> all;
     for (int i = 0; i < 1000; ++i) {
         const auto start = run_of(++next, "beating");
         require(ours.loop.wait_for(ours.runs->begin(start)).has_value());
@@ -215,14 +215,14 @@ void heartbeats(std::uint16_t port, int& next) {
         400,
         [&] {
             for (std::size_t i = 0; i < all.size(); i += batch) {
-                const auto asked = std::span<const run_mark>{all}.subspan(i, batch);
+                const auto asked = std::span<const run_ref>{all}.subspan(i, batch);
                 require(bare.server.ask(bare.heartbeat(asked))->len == batch);
             }
         },
         [&] {
             const auto beats = ours.loop.wait_for(ours.runs->heartbeat(all));
             require(beats.has_value() &&
-                    std::count(beats->begin(), beats->end(), beat::alive) == 1000);
+                    std::count(beats->begin(), beats->end(), heartbeat_result::alive) == 1000);
         });
     print_row("heartbeat of 1,000 runs at once; bare: the same batches of 250 through hiredis",
               micros_text(pair.bare), micros_text(pair.ours), pair.ours / pair.bare, "≤ 1.25",

@@ -34,7 +34,7 @@ run_start fresh_start() {
 
 boost::asio::awaitable<bool> run_once(std::shared_ptr<journal> in) {
     auto start = fresh_start();
-    run_mark who;
+    run_ref who;
     who.id = start.id;
     who.token = start.token;
     auto beginning = in->begin(std::move(start));

@@ -97,8 +97,8 @@ void benchmark_page() {
     page_row("none of which has run");
     const auto runs = all.of_runs();
     for (const auto& name : names) {
-        runs->on_run_begun(name, 12ms, fence_token{1'795'000'000'000'000});
-        runs->on_run_ended(name, run_status::completed, 1'234ms);
+        runs->on_run_started(name, 12ms, fence_token{1'795'000'000'000'000});
+        runs->on_run_finished(name, run_status::completed, 1'234ms);
     }
     page_row("all of which have run");
 }

@@ -80,7 +80,7 @@ void many_callers(std::uint16_t port, locks& store) {
               rates.ours / rates.bare, "≥ 0.8", rates.ours / rates.bare >= 0.8);
 }
 
-std::vector<std::string> renewal_texts(const std::vector<held>& leases) {
+std::vector<std::string> renewal_texts(const std::vector<held_lease>& leases) {
     constexpr std::size_t batch_max = 256;
     std::vector<std::string> texts;
     for (std::size_t from = 0; from < leases.size(); from += batch_max) {
@@ -103,7 +103,7 @@ std::vector<std::string> renewal_texts(const std::vector<held>& leases) {
 void renewals(const mysql_server& server) {
     constexpr std::size_t count = 10'000;
     bare_pairs bare{server.port()};
-    std::vector<held> leases(count);
+    std::vector<held_lease> leases(count);
     for (std::size_t i = 0; i < count; ++i) {
         leases[i].key = "renewed/" + std::to_string(i);
         leases[i].ttl = millis{30'000};

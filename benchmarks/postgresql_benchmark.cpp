@@ -106,7 +106,7 @@ void renew_many(std::uint16_t port) {
     net::loop where;
     const auto settings = postgresql::on_port(port, millis{30'000});
     const auto store = postgresql::make_postgresql_store(where, settings);
-    std::vector<held> held_ones;
+    std::vector<held_lease> held_ones;
     for (std::size_t i = 0; i < leases; ++i) {
         const auto key = "renew/" + std::to_string(i);
         claim wanted{key, claim_id, "bench:1:1:ours", millis{600'000}};

@@ -3,7 +3,7 @@
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
 #include "engines/redis/client/slots.hpp"
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 #include "test_support/servers/redis_cluster.hpp"
 
 #include <map>
@@ -115,12 +115,12 @@ void renewals(bare_cluster& bare, const std::string& hosts) {
     settings.seeds = {
         {hosts.substr(0, colon), static_cast<std::uint16_t>(std::stoi(hosts.substr(colon + 1)))}};
     auto store = redis::make_redis_store(loop, settings);
-    std::vector<held> leases;
+    std::vector<held_lease> leases;
     std::map<std::size_t, std::vector<std::string>> words;  // of each shard
     std::map<std::size_t, std::vector<std::string>> arguments;
     for (int i = 0; i < renewed_leases; ++i) {
         const auto key = "renewed/" + std::to_string(i);
-        held lease;
+        held_lease lease;
         lease.key = key;
         lease.ttl = millis{30'000};
         const auto got = loop.wait_for(store->acquire(claim{key, claim_id, "bench", lease.ttl}));

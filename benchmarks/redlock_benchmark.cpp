@@ -73,7 +73,7 @@ public:
         expect_yes(1);
     }
 
-    void renew(const std::vector<held>& all, const std::string& id) {
+    void renew(const std::vector<held_lease>& all, const std::string& id) {
         for (std::size_t begin = 0; begin < all.size(); begin += redlock::renew_batch_max) {
             const auto end = std::min(all.size(), begin + redlock::renew_batch_max);
             std::vector<std::string> words{"EVALSHA", redlock::vote_scripts::all().renew.digest,
@@ -150,7 +150,7 @@ void many_leases(bare_redlock& bare, const testing_servers::redlock_servers& ser
     redlock::redlock_settings settings;
     for (const auto port : servers.ports()) settings.nodes.emplace_back().port = port;
     const auto store = redlock::make_redlock_store(where, settings);
-    std::vector<held> all;
+    std::vector<held_lease> all;
     for (std::size_t i = 0; i < leases; ++i) {
         const claim wanted{"held/" + std::to_string(i), claim_id, "bench", millis{30'000}};
         const auto answer = where.wait_for(store->acquire(wanted)).value();

@@ -2,7 +2,7 @@
 #include "benchmarks/bare_zookeeper.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "engines/zookeeper/store/make_zookeeper_store.hpp"
 #include "test_support/servers/zookeeper_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -52,14 +52,15 @@ void many_callers(bare_zookeeper& bare, locks& store) {
         rate_text(bare_rate), rate_text(rate), rate / bare_rate, "≥ 0.8", rate / bare_rate >= 0.8);
 }
 
-boost::asio::awaitable<bool> take(lease_store& store, int from, int to, std::vector<held>& into) {
+boost::asio::awaitable<bool> take(lease_store& store, int from, int to,
+                                  std::vector<held_lease>& into) {
     for (int i = from; i < to; ++i) {
         claim wanted{"renewed/" + std::to_string(i), "id-" + std::to_string(i), "bench",
                      millis{30'000}};
         auto asking = store.acquire(std::move(wanted));
         const auto got = co_await std::move(asking);
         const auto& won = std::get<grant>(got.value());
-        held lease;
+        held_lease lease;
         lease.key = won.key;
         lease.token = won.token;
         lease.ttl = won.ttl;
@@ -77,7 +78,7 @@ void many_leases(bare_zookeeper& bare, std::uint16_t port) {
     settings.common.name_space = "renewals";
     settings.common.timeout = millis{10'000};
     const auto store = zookeeper::make_zookeeper_store(where, settings);
-    std::vector<held> ours(leases);
+    std::vector<held_lease> ours(leases);
     std::vector<std::future<bool>> taking;
     for (int i = 0; i < at_once; ++i)
         taking.push_back(boost::asio::co_spawn(

@@ -65,7 +65,7 @@ struct key_records {
 
     const rules::store_time born = now();  // with nothing in it
     std::mutex mutex;
-    std::map<std::string, rules::lease_state> leases;
+    std::map<std::string, rules::lease_record> leases;
     std::map<std::string, fence_token> fences;
     fence_token purged{};  // the highest of them all
 };
@@ -87,24 +87,24 @@ public:
                                                         wanted, now, settings_.max_skew))
             co_return std::move(*rejected);
         records_->purge(settings_.retention);
-        co_return records_->step(own(wanted.key), [&](rules::lease_state& one) {
+        co_return records_->step(own(wanted.key), [&](rules::lease_record& one) {
             return rules::acquire(one, wanted, now, settings_.max_skew);
         });
     }
 
     async<bool> withdraw(pawl::withdrawal given_up) override {
-        co_return records_->step(own(given_up.key), [&](rules::lease_state& one) {
+        co_return records_->step(own(given_up.key), [&](rules::lease_record& one) {
             return rules::withdraw(one, given_up, key_records::now()).was_holder;
         });
     }
 
-    async<std::vector<pawl::renewal>> renew(std::span<const pawl::held> leases) override {
+    async<std::vector<pawl::renewal>> renew(std::span<const pawl::held_lease> leases) override {
         for (const auto& lease : leases)
             if (auto rejected = rules::reject_long_ttl(settings_.quarantine, lease.ttl))
                 co_return std::move(*rejected);
         std::vector<pawl::renewal> answers;
         for (const auto& lease : leases)
-            answers.push_back(records_->step(own(lease.key), [&](rules::lease_state& one) {
+            answers.push_back(records_->step(own(lease.key), [&](rules::lease_record& one) {
                 return rules::renew(one, lease, key_records::now()) ? pawl::renewal::renewed
                                                                     : pawl::renewal::lost;
             }));
@@ -112,13 +112,13 @@ public:
     }
 
     async<bool> release(std::string key, fence_token token, pawl::release_options how) override {
-        co_return records_->step(own(key), [&](rules::lease_state& one) {
+        co_return records_->step(own(key), [&](rules::lease_record& one) {
             return rules::release(one, token, how, key_records::now()).was_holder;
         });
     }
 
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        co_return records_->step(own(key), [&](rules::lease_state& one) {
+        co_return records_->step(own(key), [&](rules::lease_record& one) {
             return rules::force_release(one, token, delay, key_records::now());
         });
     }
@@ -153,7 +153,7 @@ public:
     async<void> wait_change(std::string key, fence_token seen) override {
         boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
         const auto asked = co_await boost::asio::this_coro::cancellation_state;
-        const auto held = [&](rules::lease_state& one) {
+        const auto held = [&](rules::lease_record& one) {
             return one.live(key_records::now()) && one.holder == seen;
         };
         // Verbs do not throw, and to be cancelled ends the wait as any change does.

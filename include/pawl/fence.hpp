@@ -2,7 +2,7 @@
 //
 // A lease makes overlap rare. It cannot stop a holder that is frozen between its check and its
 // write. So the write carries the token, and the resource rejects a token that is older than the
-// newest it has seen. Check and write are one atomic step, or the check proves nothing. In SQL,
+// highest it has seen. Check and write are one atomic step, or the check proves nothing. In SQL,
 // with a column `fence_token bigint not null default 0` in the guarded row:
 //
 // Reject older:
@@ -41,7 +41,7 @@ struct [[nodiscard]] fence_result {
     bool accepted = false;
 
     // The highest token that the resource has accepted, this one included.
-    fence_token newest{};
+    fence_token highest{};
 
     // Rejected, but not for its age: it is further ahead than any token that the store can have
     // issued. Default: false.
@@ -56,22 +56,23 @@ public:
     // REQUIRES: the guarded write happens inside the same critical section as the check.
     [[nodiscard]] bool admit(fence_token token,
                              fence_rule rule = fence_rule::reject_older) noexcept {
-        auto newest = newest_.load(std::memory_order_acquire);
+        auto highest = highest_.load(std::memory_order_acquire);
         do {
-            const bool stale =
-                rule == fence_rule::reject_older ? number(token) < newest : number(token) <= newest;
+            const bool stale = rule == fence_rule::reject_older ? number(token) < highest
+                                                                : number(token) <= highest;
             if (stale) return false;
-        } while (!newest_.compare_exchange_weak(newest, number(token), std::memory_order_acq_rel));
+        } while (
+            !highest_.compare_exchange_weak(highest, number(token), std::memory_order_acq_rel));
         return true;
     }
 
     // The highest token that was admitted. 0: none was.
-    [[nodiscard]] fence_token newest() const noexcept {
-        return fence_token{newest_.load(std::memory_order_acquire)};
+    [[nodiscard]] fence_token highest() const noexcept {
+        return fence_token{highest_.load(std::memory_order_acquire)};
     }
 
 private:
-    std::atomic<std::uint64_t> newest_{0};
+    std::atomic<std::uint64_t> highest_{0};
 };
 
 }  // namespace pawl

@@ -24,7 +24,7 @@ enum class run_status {
 [[nodiscard]] std::optional<run_status> run_status_named(std::string_view word) noexcept;
 
 // Whether the run has ended for good.
-[[nodiscard]] constexpr bool is_over(run_status status) noexcept {
+[[nodiscard]] constexpr bool is_finished(run_status status) noexcept {
     return status != run_status::started && status != run_status::abandoned;
 }
 

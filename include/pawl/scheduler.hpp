@@ -130,9 +130,9 @@ public:
     virtual void on_ready() {}
 
     // A run began, so long after it was due. A token of 0: it runs without a lease.
-    virtual void on_run_begun(std::string_view /*job*/, millis /*late*/, fence_token) {}
+    virtual void on_run_started(std::string_view /*job*/, millis /*late*/, fence_token) {}
     // A run ended; `skipped`: its work did not begin. `took`: its attempts, without pauses.
-    virtual void on_run_ended(std::string_view /*job*/, run_status, millis /*took*/) {}
+    virtual void on_run_finished(std::string_view /*job*/, run_status, millis /*took*/) {}
 
     // An occurrence does not run, and why, in words. Of all nodes that share a journal, only the
     // one that recorded this is told.

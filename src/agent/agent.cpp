@@ -41,11 +41,11 @@ public:
         if (log_) log_(how, line);
         if (other_) other_->log(how, line);
     }
-    void on_run_begun(const std::string& job, millis late, fence_token token) override {
-        if (other_) other_->on_run_begun(job, late, token);
+    void on_run_started(const std::string& job, millis late, fence_token token) override {
+        if (other_) other_->on_run_started(job, late, token);
     }
-    void on_run_ended(const std::string& job, run_status status, millis took) override {
-        if (other_) other_->on_run_ended(job, status, took);
+    void on_run_finished(const std::string& job, run_status status, millis took) override {
+        if (other_) other_->on_run_finished(job, status, took);
     }
     void on_retry(const std::string& job) override {
         if (other_) other_->on_retry(job);

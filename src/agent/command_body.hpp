@@ -74,7 +74,7 @@ private:
     std::shared_ptr<const config::job_settings> job_;
 
     output_collector output_;
-    run_mark who_;     // from when it runs
+    run_ref who_;      // from when it runs
     std::string key_;  // of its lease
     exec::limits limits_{};
     std::optional<schedule::stop_cause> stopped_;  // the first cause

@@ -358,7 +358,7 @@ TEST(IllBehaved, WhatRunsOutlivesTheLauncherAndStillEndsWhole) {
         const auto executor = fixture.loop().get_executor();
         boost::asio::post(executor, watch{&fixture.guards(), &log, &body, executor});
     };
-    auto job = job_of({SCRIBE, log, "--daemon", "--ignore-term"});
+    auto job = job_of({TOKEN_WRITER, log, "--daemon", "--ignore-term"});
     job.grace = 100ms;
     const auto ended = fixture.run(job, order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
@@ -386,7 +386,7 @@ TEST(IllBehaved, WhatRunsDiesWithTheLoop) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     auto fixture = std::make_unique<body_trial>();
-    auto job = job_of({SCRIBE, log, "--daemon"});
+    auto job = job_of({TOKEN_WRITER, log, "--daemon"});
     auto work = run_body(fixture->maker(job), order_of(), {});
     boost::asio::co_spawn(fixture->loop().get_executor(), std::move(work), boost::asio::detached);
     std::set<pid_t> writers;

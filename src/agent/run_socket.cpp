@@ -87,7 +87,7 @@ std::optional<uid_t> user_of(local::socket& peer) {
 }  // namespace
 
 struct run_socket::state : std::enable_shared_from_this<state> {
-    state(const boost::asio::any_io_executor& executor, run_mark mark, run_verbs todo)
+    state(const boost::asio::any_io_executor& executor, run_ref mark, run_verbs todo)
         : acceptor{executor}, who{std::move(mark)}, verbs{std::move(todo)} {}
 
     bool listen(const std::string& place, std::optional<uid_t> owner);
@@ -105,7 +105,7 @@ struct run_socket::state : std::enable_shared_from_this<state> {
     // Constant once it listens
     local::acceptor acceptor;
     net::event room;  // told when a connection ends
-    const run_mark who;
+    const run_ref who;
     const run_verbs verbs;
     std::string path;
     std::optional<uid_t> user;
@@ -260,12 +260,12 @@ awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, js
     if (judged.has_error()) co_return failed(judged.error().code, judged.error().detail);
     co_return json::object{{"answer", "judged"},
                            {"accepted", judged->accepted},
-                           {"newest", number(judged->newest)},
+                           {"newest", number(judged->highest)},
                            {"never_issued", judged->never_issued}};
 }
 
 std::unique_ptr<run_socket> run_socket::open(boost::asio::any_io_executor executor,
-                                             const std::string& folder, run_mark who,
+                                             const std::string& folder, run_ref who,
                                              run_verbs verbs, std::optional<uid_t> user) {
     if (folder.empty()) return nullptr;
     auto all = std::make_shared<state>(executor, std::move(who), std::move(verbs));

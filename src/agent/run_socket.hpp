@@ -46,8 +46,8 @@ class run_socket {
 public:
     // Nothing where it cannot be made: no folder, no descriptor left.
     static std::unique_ptr<run_socket> open(boost::asio::any_io_executor executor,
-                                            const std::string& folder, run_mark who,
-                                            run_verbs verbs, std::optional<uid_t> user);
+                                            const std::string& folder, run_ref who, run_verbs verbs,
+                                            std::optional<uid_t> user);
     // What is being done goes on, and its answer is still sent.
     ~run_socket();
 

@@ -194,9 +194,9 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
         co_return too_many(base::printable(user) + " has " + std::to_string(costly_of_user_max) +
                                " lists or documents under way already; take their answers first",
                            costly_retry);
-    auto beginning = work_line::enter(self->untaken_, user);
+    auto beginning = fair_semaphore::enter(self->untaken_, user);
     auto untaken = co_await std::move(beginning);
-    auto waiting = work_line::enter(self->at_work_, user);
+    auto waiting = fair_semaphore::enter(self->at_work_, user);
     const auto turn = co_await std::move(waiting);
     if (asked->request->gone.stop_requested())
         co_return self->reject(503, "the other side has gone before its turn came");
@@ -204,7 +204,7 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
     auto made = co_await std::move(answering);
     // A stream is counted where it is written.
     if (made.stream) co_return made;
-    using held = std::pair<user_quota::permit, work_line::turn>;
+    using held = std::pair<user_quota::permit, fair_semaphore::turn>;
     made.place = std::make_shared<const held>(std::get<user_quota::permit>(std::move(taken)),
                                               std::move(untaken));
     co_return made;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "api/auth/authorizer.hpp"
+#include "api/limits/fair_semaphore.hpp"
 #include "api/limits/user_quota.hpp"
-#include "api/limits/work_line.hpp"
 #include "api/request/call.hpp"
 #include "api/request/context.hpp"
 #include "http/message.hpp"
@@ -33,7 +33,7 @@ constexpr millis open_answer_age_max{1'000};
 // while the others wait; and of these in work, of one and of all.
 constexpr std::size_t costly_of_user_max = 48;
 constexpr std::size_t costly_untaken_of_user_max = 16;
-constexpr work_line::rules costly_at_work{.at_once = 32, .at_once_of_user = 4};
+constexpr fair_semaphore::rules costly_at_work{.at_once = 32, .at_once_of_user = 4};
 
 class api {
 public:
@@ -77,9 +77,10 @@ private:
     http::router router_;
     const std::shared_ptr<user_quota> costly_ = std::make_shared<user_quota>(
         user_quota::rules{http::limits{}.connections_max, costly_of_user_max});
-    const std::shared_ptr<work_line> untaken_ = std::make_shared<work_line>(
-        work_line::rules{http::limits{}.connections_max, costly_untaken_of_user_max});
-    const std::shared_ptr<work_line> at_work_ = std::make_shared<work_line>(costly_at_work);
+    const std::shared_ptr<fair_semaphore> untaken_ = std::make_shared<fair_semaphore>(
+        fair_semaphore::rules{http::limits{}.connections_max, costly_untaken_of_user_max});
+    const std::shared_ptr<fair_semaphore> at_work_ =
+        std::make_shared<fair_semaphore>(costly_at_work);
 };
 
 // /healthz, /readyz, /metrics and the document itself.

@@ -119,7 +119,7 @@ protected:
             start.token = fence_token{i + 1};
             start.partition = static_cast<std::uint32_t>(i % partitions);
             start.trigger = "manual";
-            run_mark who{start.id, start.token};
+            run_ref who{start.id, start.token};
             journal([&](pawl::journal& on) { return on.begin(start); });
             journal(
                 [&](pawl::journal& on) { return on.checkpoint(who, std::string(long_text, 'c')); });
@@ -246,7 +246,7 @@ TEST_F(HeldMemory, FollowersOfOutputsLeaveNoMoreThanSoManyParts) {
     run_start start{"long", "cp", "job/cp"};
     start.token = fence_token{1};
     start.trigger = "manual";
-    const run_mark who{"long", start.token};
+    const run_ref who{"long", start.token};
     journal([&](pawl::journal& on) { return on.begin(start); });
     for (std::uint64_t at = 0; at < 2 * output_chunk_bytes_max; at += output_chunk_bytes_max)
         journal([&](pawl::journal& on) {

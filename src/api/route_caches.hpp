@@ -5,8 +5,8 @@
 #include "api/jobs/job_health.hpp"
 #include "api/limits/audit_meter.hpp"
 #include "api/limits/change_limit.hpp"
+#include "api/limits/fair_semaphore.hpp"
 #include "api/limits/single_flight.hpp"
-#include "api/limits/work_line.hpp"
 #include "api/monitoring/overview.hpp"
 #include "documents/job_terms.hpp"
 
@@ -56,8 +56,8 @@ struct route_caches {
     std::shared_ptr<single_flight<result<control_look>>> control;
     // A request for runs with arguments looks how many are queued, and no other adds some until it
     // has.
-    const std::shared_ptr<work_line> queuing =
-        std::make_shared<work_line>(work_line::rules{.at_once = 1, .at_once_of_user = 1});
+    const std::shared_ptr<fair_semaphore> queuing =
+        std::make_shared<fair_semaphore>(fair_semaphore::rules{.at_once = 1, .at_once_of_user = 1});
     audit_meter often;
     change_limit changes;
     bool tells_left_out = false;  // a wait for the end of its windows is under way

@@ -1,6 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 #include "net/provider.hpp"
 
 namespace pawl::assembly {

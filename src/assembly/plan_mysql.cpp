@@ -1,7 +1,7 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
 #include "base/number.hpp"
-#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/journal/make_mysql_journal.hpp"
 #include "engines/mysql/store/mysql_store.hpp"
 #include "net/provider.hpp"
 

@@ -2,7 +2,7 @@
 #include "assembly/planners.hpp"
 #include "base/ascii.hpp"
 #include "base/number.hpp"
-#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/journal/make_postgresql_journal.hpp"
 #include "engines/postgresql/store/postgresql_store.hpp"
 #include "net/provider.hpp"
 

@@ -2,8 +2,8 @@
 #include "assembly/planners.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "engines/redis/journal/redis_journal.hpp"
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/journal/make_redis_journal.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 #include "net/provider.hpp"
 
 #include <cerrno>

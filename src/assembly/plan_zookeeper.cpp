@@ -2,7 +2,7 @@
 #include "assembly/planners.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
-#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "engines/zookeeper/store/make_zookeeper_store.hpp"
 
 #include <algorithm>
 

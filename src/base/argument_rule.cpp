@@ -20,9 +20,9 @@ bool leads_upward(std::string_view text) {
     for (auto at = text.find(".."); at != std::string_view::npos; at = text.find("..", at + 1)) {
         const auto after = at + 2;
         const bool begins = at == 0 || ends.find(text[at - 1]) != std::string_view::npos;
-        const bool is_over =
+        const bool is_finished =
             after == text.size() || ends.find(text[after]) != std::string_view::npos;
-        if (begins && is_over) return true;
+        if (begins && is_finished) return true;
     }
     return false;
 }

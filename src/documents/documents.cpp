@@ -138,14 +138,14 @@ run_callers callers_of(const std::vector<run_event>& history) {
 }
 
 std::string_view state_of(const node_entry& node) {
-    if (node.age > schedule::node_silence_max) return "unresponsive";
+    if (node.age > schedule::node_heartbeat_timeout) return "unresponsive";
     return node.draining ? "draining" : "live";
 }
 
 std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node_entry>& nodes) {
     std::vector<std::pair<std::string, std::string>> all;
     for (const auto& one : nodes)
-        if (one.age <= schedule::node_silence_max)
+        if (one.age <= schedule::node_heartbeat_timeout)
             all.emplace_back(one.name, time::split_zones(one.version).zones);
     return all;
 }

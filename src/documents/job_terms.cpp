@@ -115,8 +115,8 @@ std::string unknown_job(std::string_view name, const std::vector<std::string_vie
            (meant ? "did you mean '" + base::printable(*meant) + "'?" : std::string{otherwise});
 }
 
-std::string words_of_request(inheritance past, const std::vector<std::string>& arguments) {
-    std::string words = past == inheritance::last_saved ? "resume" : "";
+std::string words_of_request(checkpoint_source past, const std::vector<std::string>& arguments) {
+    std::string words = past == checkpoint_source::last_saved ? "resume" : "";
     if (arguments.empty()) return words;
     return words + (words.empty() ? "" : ", ") + "arguments " + base::quoted_words(arguments);
 }
@@ -170,7 +170,7 @@ std::string last_checkpoint(const std::vector<run_record>& newest_first, std::ui
 }
 
 bool is_live(const node_entry& node) {
-    return node.age <= schedule::node_silence_max && !node.draining;
+    return node.age <= schedule::node_heartbeat_timeout && !node.draining;
 }
 
 std::size_t count_live(const std::vector<node_entry>& nodes) {

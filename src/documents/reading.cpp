@@ -200,8 +200,9 @@ result<node_entry> node_of(const json::value& from, std::int64_t as_of) {
     node.draining = state == "draining";
     // Its state was judged by the journal's clock, which may differ a little from the agent's.
     node.age = millis{std::max<std::int64_t>(as_of - node.last_seen, 0)};
-    node.age = state == "unresponsive" ? std::max(node.age, schedule::node_silence_max + millis{1})
-                                       : std::min<millis>(node.age, schedule::node_silence_max);
+    node.age = state == "unresponsive"
+                   ? std::max(node.age, schedule::node_heartbeat_timeout + millis{1})
+                   : std::min<millis>(node.age, schedule::node_heartbeat_timeout);
     return checked(read, std::move(node));
 }
 

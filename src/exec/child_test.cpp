@@ -210,8 +210,8 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     limits until;
     until.stop_at = lease_clock::now() + 60s;
     until.kill_at = until.stop_at + 30s;
-    const exit_status status =
-        fixture.run(scribe(folder.file("log"), {"--ignore-term"}), until, [&](child& running) {
+    const exit_status status = fixture.run(
+        token_writer(folder.file("log"), {"--ignore-term"}), until, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return !entries_of(folder.file("log")).empty(); }));
             until.stop_at = lease_clock::now() + 1s;
             until.kill_at = until.stop_at + 2s;
@@ -259,7 +259,7 @@ TEST(Child, StopKillsAfterItsGrace) {
     trial fixture;
     instant asked{};
     const exit_status status =
-        fixture.run(scribe(folder.file("log"), {"--ignore-term"}), {}, [&](child& running) {
+        fixture.run(token_writer(folder.file("log"), {"--ignore-term"}), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return !entries_of(folder.file("log")).empty(); }));
             asked = lease_clock::now();
             running.stop(200ms);
@@ -322,7 +322,7 @@ TEST(Child, WhatTheCommandLeavesBehindIsDeadWhenItEnds) {
     limits until;
     until.grace = 100ms;
     const exit_status status = fixture.run(
-        scribe(folder.file("log"), {"--daemon", "--ignore-term", "--for", "100"}), until);
+        token_writer(folder.file("log"), {"--daemon", "--ignore-term", "--for", "100"}), until);
     EXPECT_EQ(status.code, 0);
     const instant ended = lease_clock::now();
     const auto entries = entries_of(folder.file("log"));

@@ -22,9 +22,9 @@ inline command shell(const std::string& script, const environment& variables = {
     return wanted;
 }
 
-// SCRIBE is where CMake has built tests/crash/scribe.cpp.
-inline command scribe(const std::string& file, const std::vector<std::string>& options = {}) {
-    std::vector<std::string> arguments{SCRIBE, file};
+// TOKEN_WRITER is where CMake has built tests/crash/token_writer.cpp.
+inline command token_writer(const std::string& file, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> arguments{TOKEN_WRITER, file};
     arguments.insert(arguments.end(), options.begin(), options.end());
     command wanted{std::move(arguments)};
     wanted.environment = environment_with({});

@@ -80,7 +80,7 @@ TEST(Guard, EndsTheWholeTreeWhenPawlIsKilled) {
     const std::string log = folder.file("log");
     limits until;
     until.grace = 30s;
-    const pid_t holder = holder_of(scribe(log, {"--daemon"}), until);
+    const pid_t holder = holder_of(token_writer(log, {"--daemon"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     kill(holder, SIGKILL);
     wait_for_process(holder);
@@ -95,7 +95,7 @@ TEST(Guard, KillsAfterTheGraceWhenPawlIsKilled) {
     limits until;
     until.grace = 1s;
     until.stop_at = until.kill_at = lease_clock::now() + 60s;
-    const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
+    const pid_t holder = holder_of(token_writer(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     const instant killed = lease_clock::now();
     kill(holder, SIGKILL);
@@ -115,7 +115,7 @@ TEST(Guard, NeverLetsTheGraceOutlastTheDeadline) {
     until.grace = 60s;
     until.kill_at = lease_clock::now() + 8s;
     until.stop_at = until.kill_at;
-    const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
+    const pid_t holder = holder_of(token_writer(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     kill(holder, SIGKILL);
     wait_for_process(holder);
@@ -132,7 +132,7 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
     limits until;
     until.stop_at = lease_clock::now() + 8s;
     until.kill_at = until.stop_at + 2s;
-    const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
+    const pid_t holder = holder_of(token_writer(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     kill(-holder, SIGSTOP);
     const auto writers = writers_of(log);
@@ -148,7 +148,7 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
 TEST(Guard, ReachesProcessesDeepInOtherSessions) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    const std::string one = std::string{SCRIBE} + " " + log + " --ignore-term";
+    const std::string one = std::string{TOKEN_WRITER} + " " + log + " --ignore-term";
     const std::string chain = "trap '' TERM; " + one + " & setsid sh -c '" + one +
                               " & setsid sh -c \"" + one + " & setsid " + one +
                               "; wait\"; wait'; wait";
@@ -174,7 +174,7 @@ TEST(Guard, ItsOwnDeathEndsTheWholeTree) {
     const std::string log = folder.file("log");
     trial fixture;
     const exit_status status =
-        fixture.run(scribe(log, {"--daemon", "--ignore-term"}), {}, [&](child& running) {
+        fixture.run(token_writer(log, {"--daemon", "--ignore-term"}), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
             kill(running.guard_pid(), SIGKILL);
         });
@@ -190,7 +190,7 @@ TEST(Guard, AfterItsDeathAndTheLaunchersAllAreDeadBeforeItIsTold) {
         const scratch_folder folder;
         const std::string log = folder.file("log");
         trial fixture;
-        const std::string one = std::string{SCRIBE} + " " + log + " --ignore-term";
+        const std::string one = std::string{TOKEN_WRITER} + " " + log + " --ignore-term";
         const auto script = "trap '' TERM; " + one + " & setsid " + one + " & setsid sh -c '" +
                             one + " & wait' & wait";
         const exit_status status = fixture.run(shell(script), {}, [&](child& running) {
@@ -211,7 +211,7 @@ TEST(Guard, WhatCannotBeListedCountsAsAlive) {
     const std::string log = folder.file("log");
     trial fixture;
     std::thread mender;
-    const auto script = "setsid " + std::string{SCRIBE} + " " + log + " --ignore-term & wait";
+    const auto script = "setsid " + std::string{TOKEN_WRITER} + " " + log + " --ignore-term & wait";
     std::atomic<bool> mended = false;
     const exit_status status = fixture.run(shell(script), {}, [&](child& running) {
         EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
@@ -244,8 +244,8 @@ TEST(Guard, TheCommandIsReapedLast) {
     limits until;
     until.grace = 30s;
     // Not before it ignores what the guard will tell it.
-    const auto script = std::string{SCRIBE} + " " + log + " --ignore-term & until [ -s " + log +
-                        " ]; do sleep 0.01; done; exit 3";
+    const auto script = std::string{TOKEN_WRITER} + " " + log + " --ignore-term & until [ -s " +
+                        log + " ]; do sleep 0.01; done; exit 3";
     std::atomic<bool> kept = false;
     const exit_status status = fixture.run(shell(script), until, [&](child& running) {
         const auto stat = "/proc/" + std::to_string(running.pid()) + "/stat";
@@ -269,7 +269,7 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     trial fixture;
     instant kill_at{};
     const exit_status status =
-        fixture.run(scribe(log, {"--ignore-term"}), killed_after(60s), [&](child& running) {
+        fixture.run(token_writer(log, {"--ignore-term"}), killed_after(60s), [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
             kill(running.guard_pid(), SIGSTOP);
             kill_at = lease_clock::now() + 1s;

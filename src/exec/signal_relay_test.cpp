@@ -90,7 +90,7 @@ TEST(SignalRelay, PassesOnWhatPawlReceives) {
 TEST(SignalRelay, StopsWithTheCommandAndContinuesIt) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
-    const pid_t pid = relaying("exec " + std::string{SCRIBE} + " " + log + " --for 60000");
+    const pid_t pid = relaying("exec " + std::string{TOKEN_WRITER} + " " + log + " --for 60000");
     ASSERT_TRUE(eventually([&] { return !crash::entries_of(log).empty(); }));
     const pid_t command = crash::entries_of(log).front().writer;
     const auto state_of = [](pid_t who) {

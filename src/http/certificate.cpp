@@ -52,7 +52,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_by
 // A key under a passphrase would have OpenSSL ask the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-bool is_over(const SSL_CTX* context) {
+bool is_finished(const SSL_CTX* context) {
     const auto* own = SSL_CTX_get0_certificate(context);
     return own == nullptr || X509_cmp_current_time(X509_get0_notAfter(own)) <= 0;
 }
@@ -85,7 +85,7 @@ result<certificate::context> certificate::read(const tls_identity& files) {
         return unusable("key", files.key, last_error());
     if (SSL_CTX_check_private_key(made.get()) != 1)
         return unusable("key", files.key, "it does not fit " + files.certificate);
-    if (is_over(made.get()))
+    if (is_finished(made.get()))
         return unusable("certificate", files.certificate, "its time is over: renew it");
     return made;
 }

@@ -134,8 +134,8 @@ TEST(Instruments, PromtoolAcceptsThePageWhateverNamesAreInIt) {
     const auto runs = all.of_runs();
     live_values now;
     for (const auto& name : names) {
-        runs->on_run_begun(name, 5ms, fence_token{9});
-        runs->on_run_ended(name, run_status::completed, 70ms);
+        runs->on_run_started(name, 5ms, fence_token{9});
+        runs->on_run_finished(name, run_status::completed, 70ms);
         all.rejected(name);
         all.answered(name, 200, 1ms);
         now.next_occurrences.emplace_back(name, 1'795'000'000'000);
@@ -182,8 +182,8 @@ TEST(Instruments, WatchersMayOutliveTheInstruments) {
         of_runs = all.of_runs();
     }
     of_locks->on_acquire("k", acquire_outcome::granted, 1ms);
-    of_runs->on_run_begun("a", 1ms, fence_token{1});
-    of_runs->on_run_ended("a", run_status::completed, 1ms);
+    of_runs->on_run_started("a", 1ms, fence_token{1});
+    of_runs->on_run_finished("a", run_status::completed, 1ms);
     of_locks->on_release("k", fence_token{1}, 1ms);
 }
 

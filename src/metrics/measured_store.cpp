@@ -20,7 +20,7 @@ public:
     async<bool> withdraw(withdrawal given_up) override {
         return measured(verb::withdraw, inner_->withdraw(std::move(given_up)), counted_);
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         return measured(verb::renew, inner_->renew(leases), counted_);
     }
     async<bool> release(std::string key, fence_token token, release_options how) override {

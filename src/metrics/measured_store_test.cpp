@@ -36,7 +36,7 @@ awaitable<bool> withdraw(lease_store& store) {
     co_return answer.has_value();
 }
 awaitable<bool> renew(lease_store& store) {
-    const std::vector<held> leases{{"k", fence_token{1}, 10s}};
+    const std::vector<held_lease> leases{{"k", fence_token{1}, 10s}};
     auto work = store.renew(leases);
     const auto answer = co_await std::move(work);
     co_return answer.has_value();
@@ -187,7 +187,7 @@ public:
     async<bool> withdraw(withdrawal given_up) override {
         return inner_->withdraw(std::move(given_up));
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         return inner_->renew(leases);
     }
     async<bool> release(std::string key, fence_token token, release_options how) override {

@@ -61,10 +61,10 @@ public:
     explicit run_watcher(std::shared_ptr<metrics_registry> counted)
         : counted_{std::move(counted)} {}
 
-    void on_run_begun(const std::string& job, millis late, fence_token token) override {
+    void on_run_started(const std::string& job, millis late, fence_token token) override {
         counted_->run_begun(job, late, token);
     }
-    void on_run_ended(const std::string& job, run_status status, millis took) override {
+    void on_run_finished(const std::string& job, run_status status, millis took) override {
         counted_->run_ended(job, status, took);
     }
     void on_retry(const std::string& job) override { counted_->retried(job); }

@@ -139,10 +139,10 @@ TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseItsValidityEnded) {
 TEST(RunWatcher, EveryEventHasItsSeries) {
     watched all;
     const auto runs = make_run_watcher(all.counted);
-    runs->on_run_begun("a", 20ms, fence_token{5});
+    runs->on_run_started("a", 20ms, fence_token{5});
     runs->on_retry("a");
     EXPECT_EQ(all["pawl_runs_active{job=\"a\"}"], 1);
-    runs->on_run_ended("a", run_status::timed_out, 2s);
+    runs->on_run_finished("a", run_status::timed_out, 2s);
     runs->on_skipped("a", occurrence{1}, schedule::skip_reason{});
     runs->on_fail_open("a");
     runs->on_orphan_resumed("a");

@@ -33,14 +33,12 @@ public:
     io_object(const io_object&) = delete;
     io_object& operator=(const io_object&) = delete;
 
-protected:
-    explicit io_object(const loop_executor& where);
-    virtual ~io_object() = default;
-
-private:
-    friend class guest_context;
     // The guest ends: close it. Not called where a whole context ends.
     virtual void context_ends() noexcept = 0;
+
+protected:
+    explicit io_object(const loop_executor& where);
+    ~io_object() = default;
 };
 
 class guest_context final : public boost::asio::execution_context {

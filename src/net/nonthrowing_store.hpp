@@ -31,7 +31,7 @@ public:
     async<bool> withdraw(withdrawal given_up) final {
         return without_throwing(do_withdraw(std::move(given_up)));
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) final {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) final {
         return without_throwing(do_renew(leases));
     }
     async<bool> release(std::string key, fence_token token, release_options how) final {
@@ -57,7 +57,7 @@ public:
 private:
     virtual async<acquire_result<grant>> do_acquire(claim wanted) = 0;
     virtual async<bool> do_withdraw(withdrawal given_up) = 0;
-    virtual async<std::vector<renewal>> do_renew(std::span<const held> leases) = 0;
+    virtual async<std::vector<renewal>> do_renew(std::span<const held_lease> leases) = 0;
     virtual async<bool> do_release(std::string key, fence_token token, release_options how) = 0;
     virtual async<bool> do_force_release(std::string key, fence_token token, millis delay) = 0;
     virtual async<std::optional<record>> do_inspect(std::string key) = 0;

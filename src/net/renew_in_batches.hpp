@@ -20,7 +20,7 @@ namespace pawl::net {
 // puts one answer for each behind those that there are. Its first failure is that of all; and where
 // the caller gives up between two batches, what became of the leases is unknown.
 template <class Renew>
-async<std::vector<renewal>> renew_in_batches(std::span<const held> leases, std::size_t most,
+async<std::vector<renewal>> renew_in_batches(std::span<const held_lease> leases, std::size_t most,
                                              std::string place, Renew renew) {
     std::vector<renewal> answers;
     answers.reserve(leases.size());

@@ -31,7 +31,7 @@ void check_body(const job& what) {
 }
 
 // What the journal makes of a run that is about to begin.
-std::optional<run_outcome> rejected(const beginning& begun) {
+std::optional<run_outcome> rejected(const begin_result& begun) {
     if (begun.outcome == begin_outcome::already_run) return run_outcome::skipped_done;
     if (begun.outcome == begin_outcome::superseded) return run_outcome::skipped_busy;
     return std::nullopt;
@@ -45,7 +45,7 @@ run_start start_of(const job& what, fence_token token, const std::string& owner)
     start.occurrence = what.lease.occurrence;
     start.delivery = what.lease.delivery;
     start.trigger = "library";
-    start.silence_max = runs::run_silence_max;
+    start.heartbeat_timeout = runs::run_heartbeat_timeout;
     return start;
 }
 
@@ -120,8 +120,8 @@ public:
     lease& held() { return held_; }
 
     // Without a journal, or with one that does not answer, the run begins all the same.
-    beginning unwritten() const { return beginning{begin_outcome::begun, start_.id}; }
-    static awaitable<beginning> begin(granted_run& me) {
+    begin_result unwritten() const { return begin_result{begin_outcome::begun, start_.id}; }
+    static awaitable<begin_result> begin(granted_run& me) {
         auto opening = open(me);
         co_await std::move(opening);
         if (!me.written_) co_return me.unwritten();
@@ -130,7 +130,7 @@ public:
         co_return told ? std::move(*told) : me.unwritten();
     }
 
-    void work(const beginning& begun) {
+    void work(const begin_result& begun) {
         stopped_ = program_.stop_requested() || journal_.stop_requested();
         if (stopped_ || !runtime::may_start(held_, what_.lease.ttl, home_.loop().now())) return;
         const auto order = order_of(begun);
@@ -167,9 +167,9 @@ public:
         if (!was_.started && stopped_) return run_outcome::skipped_busy;
         return kept_ && !stale_ ? run_outcome::ran : run_outcome::lost;
     }
-    run_outcome reject(run_outcome why, const beginning& begun) {
+    run_outcome reject(run_outcome why, const begin_result& begun) {
         // The node that ran it was lost before it could tell the store.
-        if (is_over(begun.status)) held_.mark_done();
+        if (is_finished(begun.status)) held_.mark_done();
         return why;
     }
 
@@ -204,7 +204,7 @@ private:
     }
 
     // What the body is told of itself.
-    run order_of(const beginning& begun) const {
+    run order_of(const begin_result& begun) const {
         run order{start_.key, begun.id, start_.token, told_.token()};
         order.occurrence = start_.occurrence;
         order.idempotency_key = runs::idempotency_key(start_, begun);

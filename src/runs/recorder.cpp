@@ -257,7 +257,7 @@ async<bool> run_recorder::write_front(self_ptr self) {
         // Another was saved meanwhile, and this one may have come behind it.
         if (me.saved_ != text) co_return written;
     } else if (next.kind == what::note) {
-        auto noting = me.journal_->note(who, next.word, next.text);
+        auto noting = me.journal_->add_event(who, next.word, next.text);
         written = co_await std::move(noting);
     } else if (next.kind == what::next_attempt) {
         auto noting = me.journal_->next_attempt(who, next.how);
@@ -295,8 +295,8 @@ async<bool> run_recorder::write_begin(self_ptr self) {
     if (me.begun_ && me.start_) {
         me.told_ = std::move(me.start_);
         me.told_->id = answer->id;
-        me.told_->answers_trigger = false;   // nothing asks for it any more
-        me.told_->past = inheritance::none;  // what it was given is saved here
+        me.told_->consumes_trigger = false;               // nothing asks for it any more
+        me.told_->starts_from = checkpoint_source::none;  // what it was given is saved here
         // A row that was lost and is there anew: who resumes it goes on from where this run is.
         if (is_anew && answer->checkpoint.empty() && !me.saved_.empty() &&
             !me.restores_checkpoint())
@@ -324,12 +324,12 @@ async<bool> run_recorder::write_output(self_ptr self) {
     co_return *answer;
 }
 
-awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start start,
-                                                        millis timeout) {
+awaitable<std::optional<begin_result>> run_recorder::begin(self_ptr self, run_start start,
+                                                           millis timeout) {
     auto& me = *self;
-    me.mark_ = run_mark{start.id, start.token};
+    me.mark_ = run_ref{start.id, start.token};
     if (!me.journal_) {
-        beginning made;
+        begin_result made;
         made.id = start.id;
         me.begun_ = true;
         co_return made;
@@ -364,7 +364,7 @@ void run_recorder::output(std::string_view bytes) {
     start_pump();
 }
 
-void run_recorder::note(std::string kind, std::string text) {
+void run_recorder::add_event(std::string kind, std::string text) {
     writing one;
     one.word = std::move(kind);
     one.text = std::move(text);

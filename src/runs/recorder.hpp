@@ -30,9 +30,9 @@ constexpr millis output_gathered_for{250};
 using runtime::recording_timeout;
 constexpr millis record_retry_first{100};
 constexpr millis record_retry_longest{5'000};
-// How often runners say that they are alive, and the silence after which they count as gone.
+// How often runners say that they are alive, and how long without one they count as alive.
 constexpr millis run_heartbeat_interval{2'000};
-constexpr millis run_silence_max{8'000};
+constexpr millis run_heartbeat_timeout{8'000};
 
 class run_recorder;
 
@@ -69,10 +69,10 @@ public:
 
     // Nothing when the journal did not answer within `timeout`: the run may begin, and its
     // beginning is recorded when the journal is back.
-    static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
-                                                                  millis timeout);
+    static boost::asio::awaitable<std::optional<begin_result>> begin(self_ptr self, run_start start,
+                                                                     millis timeout);
     void output(std::string_view bytes);
-    void note(std::string kind, std::string text);
+    void add_event(std::string kind, std::string text);
     void next_attempt(run_end last);
     // True when it was recorded within `timeout`; it is tried further in any case.
     // REQUIRES: called once, unless forget() or take_back() is.
@@ -96,7 +96,7 @@ public:
     static boost::asio::awaitable<void> take_back(self_ptr self, run_end how);
 
     // The row's, which may be an older one than was offered.
-    const run_mark& mark() const noexcept { return mark_; }
+    const run_ref& mark() const noexcept { return mark_; }
     bool is_stale() const noexcept { return stale_; }
     bool has_begun() const noexcept { return begun_; }
 
@@ -143,8 +143,8 @@ private:
     // State
     std::optional<run_start> start_;  // to be told
     std::optional<run_start> told_;   // what the journal has taken
-    std::optional<beginning> beginning_;
-    run_mark mark_;
+    std::optional<begin_result> beginning_;
+    run_ref mark_;
     std::string saved_;  // the last checkpoint, for a row that is told anew
     bool begun_ = false;
     bool may_have_begun_ = false;  // what was sent of its beginning may take effect

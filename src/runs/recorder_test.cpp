@@ -59,10 +59,10 @@ struct recorder_world {
         start.trigger = "schedule";
         return start;
     }
-    beginning begin(const std::shared_ptr<run_recorder>& who, std::uint64_t token) {
+    begin_result begin(const std::shared_ptr<run_recorder>& who, std::uint64_t token) {
         return begin(who, start_of(token));
     }
-    beginning begin(const std::shared_ptr<run_recorder>& who, run_start start) {
+    begin_result begin(const std::shared_ptr<run_recorder>& who, run_start start) {
         return loop.wait_for(run_recorder::begin(who, std::move(start), 60s)).value();
     }
     // One whose beginning is recorded so.
@@ -84,7 +84,7 @@ struct recorder_world {
         return loop.wait_for(records->find_run(id)).value();
     }
     // As where the journal was restored from a backup that is older than the run.
-    void lose_row(const run_mark& which) {
+    void lose_row(const run_ref& which) {
         run_end ended;
         ended.status = run_status::lost;
         ASSERT_TRUE(loop.wait_for(records->finish(which, ended)).value());
@@ -183,7 +183,7 @@ TEST(RunRecorder, ARejectedChunkTakesNoNoteWithIt) {
     const auto before = faults->operations.load();
     one.on_loop([&] { who->output("rejected"); });
     while (faults->operations == before) std::this_thread::yield();
-    one.on_loop([&] { who->note("kept", "came meanwhile"); });
+    one.on_loop([&] { who->add_event("kept", "came meanwhile"); });
     EXPECT_TRUE(one.finish(who, run_status::completed));
     std::vector<std::string> kinds;
     for (const auto& event : one.loop.wait_for(one.records->history("run-1")).value())
@@ -212,7 +212,7 @@ TEST(RunRecorder, ARunThatDoesNotTakePlaceEndsSo) {
     }(run_recorder::take_back(who, how)));
     one.on_loop([&] {
         who->output("unheard");
-        who->note("note", "unheard");
+        who->add_event("note", "unheard");
     });
     EXPECT_FALSE(one.finish(who, run_status::completed));
     const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
@@ -322,7 +322,7 @@ TEST(RunRecorder, AnEndThatIsRejectedAsStaleIsNotToldAsWritten) {
 // Method: the row goes, and a note, output, a heartbeat or the end comes first behind it.
 TEST(RunRecorder, ARowThatTheJournalHasLostIsWrittenAnew) {
     const std::vector<std::function<void(run_recorder&)>> writings{
-        [](run_recorder& who) { who.note("kept", "after the loss"); },
+        [](run_recorder& who) { who.add_event("kept", "after the loss"); },
         [](run_recorder& who) { who.output("after the loss"); },
         [](run_recorder& who) { who.on_stale_beat(); }, [](run_recorder&) {}};
     for (const auto& write : writings) {
@@ -373,7 +373,7 @@ TEST(RunRecorder, ARowOfAnEarlierAttemptIsResumed) {
 // its end, a heartbeat and a checkpoint come behind that.
 TEST(RunRecorder, ARowThatOthersEndedAndPrunedIsNotWrittenAnew) {
     const std::vector<std::function<void(run_recorder&)>> writings{
-        [](run_recorder& who) { who.note("kept", "late"); },
+        [](run_recorder& who) { who.add_event("kept", "late"); },
         [](run_recorder& who) { who.on_stale_beat(); }, [](run_recorder&) {}};
     for (const auto& write : writings) {
         recorder_world one;
@@ -435,7 +435,7 @@ TEST(RunRecorder, ARowThatIsToldAnewHasTheCheckpointOfTheLostOne) {
         who = one.recorder();
         std::uint64_t token = 2;
         auto start = one.start_of(token);
-        start.past = inheritance::last_saved;
+        start.starts_from = checkpoint_source::last_saved;
         ASSERT_EQ(one.begin(who, start).checkpoint, "older");
         ASSERT_TRUE(one.save(who, "page 3"));
         if (is_inherited) {
@@ -500,7 +500,7 @@ TEST(RunRecorder, ACheckpointOfANewerRunEndsNoOther) {
 // Goal: what is another runner's by now is known from a heartbeat alone. Method: a second runner
 // has resumed it, or has ended it.
 TEST(RunRecorder, AStaleBeatOfARunThatIsAnothersIsToldOnce) {
-    for (const bool is_over : {false, true}) {
+    for (const bool is_finished : {false, true}) {
         recorder_world one;
         std::atomic<int> told{0};
         run_recorder::listener hearing;
@@ -509,7 +509,7 @@ TEST(RunRecorder, AStaleBeatOfARunThatIsAnothersIsToldOnce) {
                                                           1'000, hearing, one.room);
         ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
         const auto second = one.runner(2, begin_outcome::resumed);
-        if (is_over) {
+        if (is_finished) {
             ASSERT_TRUE(one.finish(second, run_status::completed));
         }
         one.on_loop([&] { first->on_stale_beat(); });

@@ -74,7 +74,7 @@ run_end judge(const work_result& what, const run_context& under) {
 
 settlement settle(run_status how, bool written) {
     if (how == run_status::skipped) return written ? settlement::not_started : settlement::open;
-    const bool over = is_over(how) && how != run_status::lost;
+    const bool over = is_finished(how) && how != run_status::lost;
     return over ? settlement::done : settlement::open;
 }
 
@@ -83,11 +83,11 @@ void tell(lease& held, settlement what) {
     if (what == settlement::done) held.mark_done();
 }
 
-bool may_begin(const beginning& begun) noexcept {
+bool may_begin(const begin_result& begun) noexcept {
     return begun.outcome == begin_outcome::begun || begun.outcome == begin_outcome::resumed;
 }
 
-std::string idempotency_key(const run_start& start, const beginning& begun) {
+std::string idempotency_key(const run_start& start, const begin_result& begun) {
     if (!start.occurrence) return begun.id;
     const time::wall_instant at{millis{number(*start.occurrence)}};
     return start.key + "@" + time::format_rfc3339(at);

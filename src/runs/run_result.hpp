@@ -67,9 +67,9 @@ settlement settle(run_status how, bool written);
 void tell(lease& held, settlement what);
 
 // Whether the journal lets the run begin.
-bool may_begin(const beginning& begun) noexcept;
+bool may_begin(const begin_result& begun) noexcept;
 
 // What receivers of repeated work tell the occurrence by; a run that nothing fired, by its own id.
-std::string idempotency_key(const run_start& start, const beginning& begun);
+std::string idempotency_key(const run_start& start, const begin_result& begun);
 
 }  // namespace pawl::runs

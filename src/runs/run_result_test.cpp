@@ -165,9 +165,10 @@ TEST(RunResult, WhatNeverBeganIsGivenBackOnceItsRowSaysSo) {
 
 TEST(RunResult, AnOccurrenceIsKnownByItsKeyAndTime) {
     run_start start{"an-id", "nightly", "job/nightly"};
-    EXPECT_EQ(idempotency_key(start, beginning{begin_outcome::resumed, "the-first"}), "the-first");
+    EXPECT_EQ(idempotency_key(start, begin_result{begin_outcome::resumed, "the-first"}),
+              "the-first");
     start.occurrence = occurrence{1'700'000'000'000};
-    EXPECT_EQ(idempotency_key(start, beginning{}), "job/nightly@2023-11-14T22:13:20.000Z");
+    EXPECT_EQ(idempotency_key(start, begin_result{}), "job/nightly@2023-11-14T22:13:20.000Z");
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ run_session::self_ptr run_session::make(net::loop& loop, settings how) {
     return made;
 }
 
-awaitable<std::optional<beginning>> run_session::begin(self_ptr self, run_start start,
-                                                       millis timeout) {
+awaitable<std::optional<begin_result>> run_session::begin(self_ptr self, run_start start,
+                                                          millis timeout) {
     auto& me = *self;
     auto beginning_of = run_recorder::begin(me.recorder_, std::move(start), timeout);
     auto told = co_await std::move(beginning_of);
@@ -53,8 +53,8 @@ awaitable<std::optional<beginning>> run_session::begin(self_ptr self, run_start 
     co_return told;
 }
 
-void run_session::note(std::string kind, std::string text) {
-    recorder_->note(std::move(kind), std::move(text));
+void run_session::add_event(std::string kind, std::string text) {
+    recorder_->add_event(std::move(kind), std::move(text));
 }
 
 void run_session::next_attempt(run_end last) { recorder_->next_attempt(std::move(last)); }
@@ -100,11 +100,11 @@ awaitable<void> run_session::live(self_ptr self) {
     }
 }
 
-void run_session::heed(beat answer) {
+void run_session::heed(heartbeat_result answer) {
     // What has ended is answered for as if it were another node's.
-    if (answer == beat::alive) recorder_->on_beat();
-    if (over_ || answer == beat::alive) return;
-    if (answer == beat::cancel_requested) return tell(stop_cause::cancelled);
+    if (answer == heartbeat_result::alive) recorder_->on_beat();
+    if (over_ || answer == heartbeat_result::alive) return;
+    if (answer == heartbeat_result::cancel_requested) return tell(stop_cause::cancelled);
     if (recorder_->is_stale()) return tell(stop_cause::lost);
     recorder_->on_stale_beat();
 }

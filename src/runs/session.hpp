@@ -61,10 +61,10 @@ public:
 
     // Nothing where the journal did not answer within `timeout`: the run may begin, and its
     // beginning is recorded when the journal is back. REQUIRES: called once, before the others.
-    static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
-                                                                  millis timeout = journal_timeout);
+    static boost::asio::awaitable<std::optional<begin_result>> begin(
+        self_ptr self, run_start start, millis timeout = journal_timeout);
     void output(std::string_view bytes) { recorder_->output(bytes); }
-    void note(std::string kind, std::string text);
+    void add_event(std::string kind, std::string text);
     void next_attempt(run_end last);
     // Saves progress: false where this run is another node's by now, or over.
     static async<bool> checkpoint(self_ptr self, std::string text);
@@ -78,14 +78,14 @@ public:
     static boost::asio::awaitable<void> take_back(self_ptr self, run_end how);
 
     // What the journal answered to a heartbeat of this run.
-    void heed(beat answer);
+    void heed(heartbeat_result answer);
 
     bool has_begun() const noexcept { return recorder_->has_begun(); }
     // Known late, at its end perhaps: another node has begun it since, or judged it.
     bool is_stale() const noexcept { return recorder_->is_stale(); }
     // Thread-safe.
     bool was_cancelled() const noexcept { return cancelled_; }
-    const run_mark& mark() const noexcept { return recorder_->mark(); }
+    const run_ref& mark() const noexcept { return recorder_->mark(); }
 
 private:
     run_session(net::loop& loop, settings how);

@@ -251,7 +251,7 @@ TEST(WrittenRun, AStaleCheckpointIsRejected) {
 void end_by_others(journal_world& one, const run& now) {
     run_end judged;
     judged.status = run_status::abandoned;
-    const run_mark who{now.id, now.token};
+    const run_ref who{now.id, now.token};
     EXPECT_TRUE(one.ask([&] { return one.records->finish(who, judged); }));
 }
 

@@ -65,7 +65,7 @@ public:
     bool claim_repeated = false;  // a copy of the claim may still be on its way to the store
     lease::deadline_watch watch;
 
-    held request() const {
+    held_lease request() const {
         return {key, token, options.ttl, options.max_lifetime, options.if_expired};
     }
     release_options parting() const;

@@ -152,10 +152,10 @@ void renewer::report_renewal(const lease_state& who, renewal answer, instant now
 
 boost::asio::awaitable<void> renewer::renew(std::shared_ptr<renewer> self, batch due,
                                             instant sent) {
-    std::vector<held> requests;
+    std::vector<held_lease> requests;
     requests.reserve(due.size());
     for (const auto& who : due) requests.push_back(who->request());
-    const std::span<const held> asked{requests};
+    const std::span<const held_lease> asked{requests};
     const auto answers = co_await self->store_->renew(asked);
     if (answers.has_error() && self->watcher_)
         self->watcher_->on_store_failure("renew", answers.error());
@@ -171,8 +171,8 @@ boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self
     const auto sent = self->timer_.now();
     // What is lost is not kept from others any longer.
     if (!who->kept || !who->valid(sent)) co_return renewal::lost;
-    std::vector<held> requests{who->request()};
-    const std::span<const held> asked{requests};
+    std::vector<held_lease> requests{who->request()};
+    const std::span<const held_lease> asked{requests};
     who->beat.renewal_sent(sent, self->uniform());
     const auto answers = co_await self->store_->renew(asked);
     const bool answered = answers.has_value() && answers->size() == 1;

@@ -563,7 +563,7 @@ TEST(Locks, AFenceRejectsAnOlderToken) {
         a.check_fence("account/7", fence_token{10}, fence_rule::reject_not_newer).accepted);
     const auto stale = a.check_fence("account/7", fence_token{9});
     EXPECT_FALSE(stale.accepted);
-    EXPECT_EQ(stale.newest, fence_token{10});
+    EXPECT_EQ(stale.highest, fence_token{10});
 }
 
 TEST(Run, SkipsWhatIsBusyOrDone) {

@@ -166,7 +166,7 @@ awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> wh
         found.shown += "; it is no run of this job";
         co_return found;
     }
-    found.is_live_agent = agent->age < node_silence_max;
+    found.is_live_agent = agent->age < node_heartbeat_timeout;
     found.shown =
         std::string{text_of(skip_reason::overlap)} + " on " + base::printable(agent->name) + since;
     co_return found;

@@ -5,7 +5,7 @@
 // left to them, the acquirer claims what a queue wants, the runner runs what was granted; beside
 // them the registrar, the control state and the reconciler keep in touch with the other nodes.
 // Whatever ends the node in the middle, another one finds enough to go on from: the lease that
-// expires, the row that falls silent.
+// expires, the row that becomes stale.
 #pragma once
 
 #include "schedule/acquirer.hpp"

@@ -24,8 +24,8 @@ constexpr lease_options brief_at_least_once{
 struct counting : schedule_observer {
     std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0};
     void on_ready() override { ++ready; }
-    void on_run_begun(std::string_view, millis, fence_token) override { ++begun; }
-    void on_run_ended(std::string_view, run_status, millis) override { ++ended; }
+    void on_run_started(std::string_view, millis, fence_token) override { ++begun; }
+    void on_run_finished(std::string_view, run_status, millis) override { ++ended; }
     void on_fail_open(std::string_view) override { ++fail_open; }
     void on_orphan_resumed(std::string_view) override { ++taken; }
 };

@@ -28,7 +28,8 @@ namespace {
 
 // Goal: a run that was done is not run again because its journal could not be told. Method: a node
 // loses its journal and goes on, at least once, with later occurrences; another one sees the first
-// silent for longer than any run is, and leaves it until its node can tell how it ended.
+// without a heartbeat for longer than any run is, and leaves it until its node can tell how it
+// ended.
 TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAgain) {
     std::atomic<bool> is_first{true};  // outlives the runs that ask it
     schedule_world one;
@@ -46,11 +47,11 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAg
     auto b = one.node("b");
     b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
     b->start();
-    const auto silent = [&] {
+    const auto is_stale = [&] {
         const auto row = one.run_of(first.id);
         return time::local_now().time_since_epoch() - millis{row.last_heartbeat} > 18s;
     };
-    ASSERT_TRUE(eventually([&] { return silent(); }));
+    ASSERT_TRUE(eventually([&] { return is_stale(); }));
     EXPECT_EQ(one.run_of(first.id).status, run_status::started);
     cut_journal->fail_all = std::nullopt;
     ASSERT_TRUE(eventually([&] { return one.run_of(first.id).status == run_status::completed; }));
@@ -105,7 +106,7 @@ TEST(DispatcherWithoutJournal, AShortQuarantineKeepsNoRunFromBeingJudged) {
         occurrence{std::chrono::floor<millis>(time::local_now()).time_since_epoch().count()};
     start.delivery = delivery::at_most_once;
     start.trigger = "schedule";
-    start.silence_max = 1s;
+    start.heartbeat_timeout = 1s;
     one.ask([&] { return one.records->begin(start); });
     auto b = one.node("b");
     b->cron.add(one.note("j", "b"), {.cron = "0 0 1 1 *"});
@@ -124,7 +125,7 @@ TEST(DispatcherWithoutJournal, KeysOutOfReachKeepNoOtherRunFromBeingJudged) {
         start.node = "gone";
         start.token = fence_token{1};
         start.trigger = "manual";
-        start.silence_max = 1s;
+        start.heartbeat_timeout = 1s;
         one.ask([&] { return one.records->begin(start); });
     }
     auto b = one.node("b");
@@ -222,7 +223,7 @@ TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
 // runs.
 TEST(DispatcherWithoutJournal, NothingFiresBeforeTheControlStateHasBeenReadOnceSinceTheStart) {
     schedule_world one;
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("paused", "by hand", "a test"); }));
     one.journal_faults->fail_all = errc::unreachable;
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.observer = ears});
@@ -249,7 +250,7 @@ TEST(DispatcherWithoutJournal, NothingFiresBeforeTheControlStateHasBeenReadOnceS
 // it.
 TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
     schedule_world one;
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("paused", "by hand", "a test"); }));
     auto a = one.node("a");
     a->cron.add(one.note("j", "a"), each_second);
     a->start();

@@ -53,7 +53,7 @@ TEST(DispatcherLine, ADelayBeyondTheMisfireWindowKeepsNoOtherFromRunning) {
     ASSERT_EQ(own().name, "a");
     other.version = own().version;
     const auto beat = [&] {
-        return one.looking.wait_for(one.records->node_beat(other)).has_value();
+        return one.looking.wait_for(one.records->node_heartbeat(other)).has_value();
     };
     ASSERT_TRUE(beat());
     ASSERT_LT(time::local_now(), due - 8s) << "too slow for the node to read the list until then";

@@ -20,7 +20,7 @@ std::unique_ptr<scheduler_node> paused_until_due(schedule_world& one, time::wall
     made->cron.add(one.note("j", "a"), daily_at(due));
     made->start();
     EXPECT_TRUE(eventually([&] { return ears->ready == 1; }));
-    EXPECT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    EXPECT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     EXPECT_TRUE(has_read_the_control_state(one));
     return made;
 }
@@ -33,7 +33,7 @@ TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
     const auto due = whole_second_in(15s);
     auto a = paused_until_due(one, due);
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
-    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->resume_job("j"); }));
     auto b = one.node("b");
     b->cron.add(one.note("j", "b"), daily_at(due));
     b->cron.add(one.note("mark", "b"), each_second);
@@ -55,7 +55,7 @@ TEST(DispatcherPauses, APauseWhileTheStoreIsWaitedForIsHeeded) {
     const auto started = time::local_now();
     a->start();
     ASSERT_TRUE(eventually([&] { return one.faults->operations > 0; }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     ASSERT_TRUE(eventually([&] { return time::local_now() > started + 2s; }));
     one.faults->fail_all = std::nullopt;
     ASSERT_TRUE(one.seen.wait_for(3));
@@ -78,7 +78,7 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
     // It has been read before what is paused, and asks the store now.
     ASSERT_TRUE(eventually(
         [&] { return one.ask([&] { return one.records->find_job("mark"); }).has_value(); }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     const auto paused = time::local_now();
     ASSERT_TRUE(eventually([&] { return time::local_now() > paused + 2s; }));
     one.faults->fail_all = std::nullopt;
@@ -94,7 +94,7 @@ void expect_run_after_a_late_resume(int answers_missing) {
     const auto due = whole_second_in(15s);
     auto a = paused_until_due(one, due);
     one.journal_faults->fail_control_state = errc::unreachable;
-    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->resume_job("j"); }));
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
     EXPECT_EQ(one.seen.size(), 0u);
     one.journal_faults->find_jobs_to_fail = answers_missing;
@@ -134,7 +134,7 @@ TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
         const auto seen = operated.inspect("j");
         return seen.has_value() && number(seen->holder) != 0;
     }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     ASSERT_TRUE(has_read_the_control_state(one));
     one.faults->answers_held = false;
     ASSERT_TRUE(eventually(
@@ -164,7 +164,7 @@ TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
     ASSERT_TRUE(eventually([&] { return time::local_now() > due; }));
     const auto asked = one.faults->operations.load();
     ASSERT_TRUE(eventually([&] { return one.faults->operations > asked + 2; }));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
     const auto row = one.rows("j", run_status::skipped).front();
     EXPECT_EQ(row.reason, "the job was paused before it could begin");
@@ -188,12 +188,12 @@ TEST(DispatcherPauses, AtLeastOnceWhatWaitsForRoomIsNotResumedDuringAPause) {
     ASSERT_TRUE(one.seen.wait_for(2));
     b->cron.add(one.note("j", "b", brief_at_least_once), once_a_day);
     ASSERT_TRUE(has_read_the_control_state(one));
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause_job("j", "by hand", "a test"); }));
     ASSERT_TRUE(has_read_the_control_state(one));
     is_full = false;
     ASSERT_TRUE(one.seen.wait_for(4));
     EXPECT_EQ(one.run_of(left.id).status, run_status::abandoned);
-    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->resume_job("j"); }));
     EXPECT_TRUE(eventually([&] { return one.run_of(left.id).status == run_status::completed; }));
     b->stop();
 }

@@ -527,7 +527,8 @@ TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
 // Goal: an occurrence whose node died between its grant and its row is told as lost, however few
 // rows are kept; one that ran, and whose row was pruned since, is not. Method: both have left a
 // mark at the store, no row of their own and a newer one. One of the nodes has signed off, and the
-// other has fallen silent. The keys are looked at in order, so the first was looked at before.
+// other has become unresponsive. The keys are looked at in order, so the first was looked at
+// before.
 TEST(Dispatcher, ALostBeginningIsToldAndAPrunedRowIsNot) {
     schedule_world one;
     auto left = one.open(), crashed = one.open();
@@ -537,28 +538,28 @@ TEST(Dispatcher, ALostBeginningIsToldAndAPrunedRowIsNot) {
     const auto ran = left.try_acquire("a-left", marking);
     const auto lost = crashed.try_acquire("b-crashed", marking);
     ASSERT_TRUE(ran && lost);
-    node_entry leaving, silent;
+    node_entry leaving, unresponsive;
     leaving.id = left.inspect("a-left")->owner;
-    silent.id = crashed.inspect("b-crashed")->owner;
+    unresponsive.id = crashed.inspect("b-crashed")->owner;
     const auto beat = [&](const node_entry& node) {
-        return one.looking.wait_for(one.records->node_beat(node)).has_value();
+        return one.looking.wait_for(one.records->node_heartbeat(node)).has_value();
     };
     // The third node hears them from its start.
-    ASSERT_TRUE(beat(leaving) && beat(silent));
+    ASSERT_TRUE(beat(leaving) && beat(unresponsive));
     auto one_row = daily_at(due);
     one_row.keep_runs = 1;
     auto a = one.node("a");
     for (const auto* name : {"a-left", "b-crashed"}) a->cron.add(one.note(name, "a"), one_row);
     a->start();
-    ASSERT_TRUE(
-        eventually([&] { return beat(leaving) && beat(silent) && time::local_now() > due + 1s; }));
+    ASSERT_TRUE(eventually(
+        [&] { return beat(leaving) && beat(unresponsive) && time::local_now() > due + 1s; }));
     for (const std::string name : {"a-left", "b-crashed"}) {
         run_start newer{"newer " + name, name, name};
         newer.occurrence = occurrence{number(which) - 86'400'000};
         newer.trigger = "schedule";
         ASSERT_TRUE(one.ask([&] { return one.records->skip(newer, "an overlap"); }));
     }
-    ASSERT_TRUE(beat(silent));
+    ASSERT_TRUE(beat(unresponsive));
     ASSERT_TRUE(one.looking.wait_for(one.records->node_leave(leaving.id)).has_value());
     ASSERT_TRUE(eventually([&] { return !one.rows("b-crashed", run_status::lost).empty(); }));
     EXPECT_TRUE(one.rows("a-left", run_status::lost).empty());

@@ -1,6 +1,6 @@
 #include "schedule/reconciler.hpp"
 
-#include "runs/silence.hpp"
+#include "runs/stale_run.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
@@ -114,15 +114,15 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     auto looking = node_.engine->store().inspect(one.key);
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
-    const auto outcome = runs::judge_silence(one, *seen);
-    if (outcome.what == runs::silence::alive) co_return false;
-    if (outcome.what == runs::silence::in_doubt) {
+    const auto outcome = runs::resolve_stale_run(one, *seen);
+    if (outcome.what == runs::stale_state::alive) co_return false;
+    if (outcome.what == runs::stale_state::in_doubt) {
         const auto since = unheld_since_.try_emplace(one.id, node_.loop.now());
         if (node_.loop.now() - since.first->second < node_.recording_timeout) co_return false;
     }
     const auto& how = outcome.how;
-    run_mark who{one.id, one.token};
-    auto judging = node_.records->judge(std::move(who), how);
+    run_ref who{one.id, one.token};
+    auto judging = node_.records->end_stale(std::move(who), how);
     const auto judged = co_await std::move(judging);
     if (!judged.has_value() || !*judged) co_return false;
     node_.log(log_level::warn, "run " + std::string{name_of(how.status)} + " " +
@@ -171,7 +171,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
 awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     start.node = "unknown";
     start.trigger = "schedule";
-    start.silence_max = runs::run_silence_max;
+    start.heartbeat_timeout = runs::run_heartbeat_timeout;
     const auto job = start.job;
     const auto which = "occurrence lost " + job_field(start.job, start.key) +
                        " scheduled=" + time::format_rfc3339(wall_of(*start.occurrence));
@@ -186,7 +186,7 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     how.status = run_status::lost;
     how.reason = std::move(reason);
     const auto told = which + ": " + how.reason;
-    run_mark who{begun->id, token};
+    run_ref who{begun->id, token};
     auto finishing = node_.records->finish(std::move(who), std::move(how));
     const auto finished = co_await std::move(finishing);
     if (finished.has_error()) co_return false;

@@ -1,8 +1,8 @@
-// Looks, one node at a time, after the runs of nodes that are gone: those that fell silent, and
+// Looks, one node at a time, after the runs of nodes that are gone: those without a heartbeat, and
 // those that were lost before a line was written about them.
 //
-// A driver: what silence means is runs::judge_silence()'s to say. Beside its rounds it records,
-// for other drivers, how an occurrence ended whose own node cannot any more.
+// A driver: what becomes of them is runs::resolve_stale_run()'s to say. Beside its rounds it
+// records, for other drivers, how an occurrence ended whose own node cannot any more.
 #pragma once
 
 #include "net/timer.hpp"
@@ -63,7 +63,7 @@ private:
     const control_cache& control_;
     const registrar& registrar_;
     net::timer timer_;
-    // By run: since when it has been seen silent, and without its key.
+    // By run: since when it has been seen stale, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
     std::unordered_map<std::string, std::int64_t> begun_;  // by key: known to have a row
     std::size_t keys_looked_at_ = 0;                       // for lost beginnings, since the start

@@ -77,7 +77,7 @@ awaitable<void> registrar::register_first() {
 awaitable<void> registrar::register_node() {
     if (!node_.records) co_return;
     const auto sent = node_.loop.wall();
-    auto beating = node_.records->node_beat(entry());
+    auto beating = node_.records->node_heartbeat(entry());
     const auto beaten = co_await std::move(beating);
     const auto answered = node_.loop.wall();
     on_answer(beaten);
@@ -90,7 +90,7 @@ awaitable<void> registrar::register_node() {
     for (const auto& one : *nodes) {
         if (one.id == node_.me.owner)
             compare_clocks(one.last_seen, sent, answered);
-        else if (one.age > node_silence_max)
+        else if (one.age > node_heartbeat_timeout)
             continue;
         heard.insert(one.id);
         if (!one.draining) live.push_back(one);

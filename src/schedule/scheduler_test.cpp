@@ -254,7 +254,7 @@ TEST(Scheduler, ARunIsCancelledThroughTheJournal) {
 TEST(Scheduler, TheWaitBeforeARetryIsNoPartOfTheAttempt) {
     struct listening : schedule_observer {
         std::atomic<std::int64_t> took{-1};
-        void on_run_ended(std::string_view, run_status, millis how_long) override {
+        void on_run_finished(std::string_view, run_status, millis how_long) override {
             took = how_long.count();
         }
     };
@@ -310,14 +310,14 @@ TEST(Scheduler, ARunThatIsAskedForHasItsArgumentsAndTheLastCheckpoint) {
 
 TEST(Scheduler, APausedJobFiresNotUntilItIsResumed) {
     schedule_world one;
-    one.ask([&] { return one.records->pause("j", "the printer burns", "me"); });
+    one.ask([&] { return one.records->pause_job("j", "the printer burns", "me"); });
     auto a = one.node("a");
     a->cron.add(one.note("j", "a"), each_second);
     a->cron.add(one.note("other", "a"), each_second);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(2));
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "other");
-    one.ask([&] { return one.records->unpause("j"); });
+    one.ask([&] { return one.records->resume_job("j"); });
     ASSERT_TRUE(eventually([&] {
         const auto lines = one.seen.lines();
         return std::any_of(lines.begin(), lines.end(),

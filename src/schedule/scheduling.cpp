@@ -27,11 +27,11 @@ public:
         if (const auto home = home_.lock()) home->apply();
         if (watcher_) watcher_->on_ready();
     }
-    void on_run_begun(const std::string& job, millis late, fence_token token) noexcept override {
-        if (watcher_) watcher_->on_run_begun(job, late, token);
+    void on_run_started(const std::string& job, millis late, fence_token token) noexcept override {
+        if (watcher_) watcher_->on_run_started(job, late, token);
     }
-    void on_run_ended(const std::string& job, run_status status, millis took) noexcept override {
-        if (watcher_) watcher_->on_run_ended(job, status, took);
+    void on_run_finished(const std::string& job, run_status status, millis took) noexcept override {
+        if (watcher_) watcher_->on_run_finished(job, status, took);
     }
     void on_skipped(const std::string& job, pawl::occurrence occurrence,
                     skip_reason why) noexcept override {

@@ -23,7 +23,7 @@ public:
                                   return at.withdraw(std::move(given_up));
                               });
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         return unless_planned(inner_, plan_,
                               [leases](lease_store& at) { return at.renew(leases); });
     }

@@ -139,7 +139,7 @@ claim fresh_occurrence(const std::string& key, occurrence due, delivery mode, mi
 
 occurrence before(occurrence due, millis by) { return occurrence{number(due) - by.count()}; }
 
-held extending(const std::string& key, fence_token token, millis ttl) {
+held_lease extending(const std::string& key, fence_token token, millis ttl) {
     auto lease = lease_of(key, token, ttl);
     lease.if_expired = expired_renewal::extend_if_unclaimed;
     return lease;
@@ -150,8 +150,8 @@ bool yes(const result<bool>& answer) {
     return answer.has_value() && *answer;
 }
 
-held lease_of(const std::string& key, fence_token token, millis ttl) {
-    held lease;
+held_lease lease_of(const std::string& key, fence_token token, millis ttl) {
+    held_lease lease;
     lease.key = key;
     lease.token = token;
     lease.ttl = ttl;

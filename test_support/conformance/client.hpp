@@ -74,9 +74,9 @@ occurrence occurrence_in(millis from_now);
 claim fresh_occurrence(const std::string& key, occurrence due,
                        delivery mode = delivery::at_most_once, millis ttl = 30s);
 occurrence before(occurrence due, millis by);
-held lease_of(const std::string& key, fence_token token, millis ttl = 30s);
+held_lease lease_of(const std::string& key, fence_token token, millis ttl = 30s);
 // The same for a holder that carries on after its lease expired.
-held extending(const std::string& key, fence_token token, millis ttl = 30s);
+held_lease extending(const std::string& key, fence_token token, millis ttl = 30s);
 // The answer, which a failure of the store makes "no" and the test fail.
 bool yes(const result<bool>& answer);
 

@@ -17,7 +17,7 @@ namespace pawl::conformance {
 namespace {
 
 constexpr int threads_each = 8;
-constexpr auto contest_bound = 2min;  // for a sanitizer on a busy machine
+constexpr auto contention_timeout = 2min;  // for a sanitizer on a busy machine
 constexpr millis expiring_ttl_min{30};
 constexpr const char* marker = "--contender";
 
@@ -38,7 +38,8 @@ void note_failure(witness& seen, const failure& why) {
 }
 
 // Nobody else may be inside from the grant to the release.
-void work_and_release(client& through, const contest& what, witness& seen, fence_token token) {
+void work_and_release(client& through, const contention_plan& what, witness& seen,
+                      fence_token token) {
     if (seen.inside.fetch_add(1) != 0) ++seen.overlaps;
     note_token(seen, token);
     std::this_thread::yield();
@@ -57,8 +58,8 @@ void work_and_let_expire(witness& seen, fence_token token, instant sent, instant
                          received.time_since_epoch().count()};
 }
 
-void contend(client& through, const contest& what, witness& seen) {
-    const auto give_up = lease_clock::now() + contest_bound;
+void contend(client& through, const contention_plan& what, witness& seen) {
+    const auto give_up = lease_clock::now() + contention_timeout;
     const auto ttl = what.how == contention::by_release ? millis{30s} : expiring_ttl(through);
     while (seen.grants < what.grants_wanted && lease_clock::now() < give_up) {
         const auto wanted = fresh_claim(what.key, ttl);
@@ -116,13 +117,13 @@ shared_witness::~shared_witness() {
     if (mine_) unlink(path_.c_str());
 }
 
-void contend_here(client& through, const contest& what, witness& seen) {
+void contend_here(client& through, const contention_plan& what, witness& seen) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < threads_each; ++i)
         threads.emplace_back([&] { contend(through, what, seen); });
 }
 
-int contend_in_children(int processes, const contest& what, const shared_witness& seen) {
+int contend_in_children(int processes, const contention_plan& what, const shared_witness& seen) {
     std::vector<std::string> words{"conformance",
                                    marker,
                                    what.engine,
@@ -173,7 +174,7 @@ std::uint64_t overlapping_turns(const witness& seen, millis ttl) {
 
 std::optional<int> contender_main(const std::vector<std::string>& arguments) {
     if (arguments.size() != 9 || arguments[1] != marker) return std::nullopt;
-    contest what;
+    contention_plan what;
     what.engine = arguments[2];
     what.address = arguments[3];
     what.name_space = arguments[4];

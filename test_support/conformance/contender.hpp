@@ -29,7 +29,7 @@ enum class contention {
 };
 
 // What the contenders are to do; their processes get it on the command line.
-struct contest {
+struct contention_plan {
     std::string engine;
     std::string address;
     std::string name_space;
@@ -81,9 +81,9 @@ private:
 };
 
 // Eight threads of this process contend until the grants wanted have been made.
-void contend_here(client& through, const contest& what, witness& seen);
+void contend_here(client& through, const contention_plan& what, witness& seen);
 // The same in other processes. Returns how many of them ended badly.
-int contend_in_children(int processes, const contest& what, const shared_witness& seen);
+int contend_in_children(int processes, const contention_plan& what, const shared_witness& seen);
 
 // The TTL of leases that nobody releases: as short as this store can.
 millis expiring_ttl(const client& through);

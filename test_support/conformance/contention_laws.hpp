@@ -8,7 +8,7 @@
 
 namespace pawl::conformance {
 
-inline void expect_exclusion(const witness& seen, const contest& what, millis ttl) {
+inline void expect_exclusion(const witness& seen, const contention_plan& what, millis ttl) {
     EXPECT_EQ(seen.overlaps, 0u);
     EXPECT_EQ(overlapping_turns(seen, ttl), 0u);
     EXPECT_EQ(seen.tokens_fallen, 0u);
@@ -18,9 +18,9 @@ inline void expect_exclusion(const witness& seen, const contest& what, millis tt
 
 // Eight threads of this process, and of four more where the engine reaches other processes.
 template <class Engine>
-void hold_contest(client& here, const std::string& address, const store_settings& settings,
-                  contention how, std::uint64_t grants) {
-    contest what;
+void run_contention(client& here, const std::string& address, const store_settings& settings,
+                    contention how, std::uint64_t grants) {
+    contention_plan what;
     what.engine = std::string{Engine::name()};
     what.address = address;
     what.name_space = settings.name_space;
@@ -48,8 +48,8 @@ constexpr std::uint64_t contested_grants() {
 // holders enter and leave under a witness that counts them.
 TYPED_TEST_P(StoreLaws, HoldersThatReleaseNeverOverlap) {
     auto here = this->open();
-    hold_contest<TypeParam>(here, this->engine().address(), this->settings(),
-                            contention::by_release, contested_grants<TypeParam>());
+    run_contention<TypeParam>(here, this->engine().address(), this->settings(),
+                              contention::by_release, contested_grants<TypeParam>());
 }
 
 // Goal: the end of a lease alone keeps holders apart. Method: nobody releases; each
@@ -59,8 +59,8 @@ TYPED_TEST_P(StoreLaws, HoldersThatNeverReleaseNeverHaveValidLeasesAtOnce) {
     auto here = this->open();
     // Of leases that last a second, six take as long as there is.
     const std::uint64_t grants = expiring_ttl(here) < 100ms ? 30 : 6;
-    hold_contest<TypeParam>(here, this->engine().address(), this->settings(), contention::by_expiry,
-                            grants);
+    run_contention<TypeParam>(here, this->engine().address(), this->settings(),
+                              contention::by_expiry, grants);
 }
 
 }  // namespace pawl::conformance

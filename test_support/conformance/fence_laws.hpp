@@ -25,8 +25,8 @@ TYPED_TEST_P(StoreLaws, AFenceThatRejectsOlderTokensLetsItsHolderWriteManyTimes)
     EXPECT_TRUE(judged(other, "file", 20, fence_rule::reject_older).accepted);
     const auto stale = judged(mine, "file", 19, fence_rule::reject_older);
     EXPECT_FALSE(stale.accepted);
-    EXPECT_EQ(stale.newest, fence_token{20});
-    EXPECT_EQ(judged(mine, "file", 20, fence_rule::reject_older).newest, fence_token{20});
+    EXPECT_EQ(stale.highest, fence_token{20});
+    EXPECT_EQ(judged(mine, "file", 20, fence_rule::reject_older).highest, fence_token{20});
 }
 
 TYPED_TEST_P(StoreLaws, AFenceThatRejectsNotNewerTokensLetsOneEffectThrough) {
@@ -37,7 +37,7 @@ TYPED_TEST_P(StoreLaws, AFenceThatRejectsNotNewerTokensLetsOneEffectThrough) {
     EXPECT_FALSE(judged(other, "mail", 9, fence_rule::reject_not_newer).accepted);
     const auto newer = judged(other, "mail", 11, fence_rule::reject_not_newer);
     EXPECT_TRUE(newer.accepted);
-    EXPECT_EQ(newer.newest, fence_token{11});
+    EXPECT_EQ(newer.highest, fence_token{11});
 }
 
 // Goal: fences are no leases. Method: a resource named like a key, and one in another namespace.
@@ -76,7 +76,7 @@ TYPED_TEST_P(StoreLaws, AFenceRejectsATokenThatTheStoreCannotHaveIssued) {
             const auto told = judged(mine, "file", invented, rule);
             EXPECT_FALSE(told.accepted);
             EXPECT_TRUE(told.never_issued);
-            EXPECT_LT(number(told.newest), invented);
+            EXPECT_LT(number(told.highest), invented);
         }
     }
     EXPECT_TRUE(judged(mine, "file", token, fence_rule::reject_not_newer).accepted);
@@ -101,7 +101,7 @@ TYPED_TEST_P(StoreLaws, EachTokenPassesOnceHoweverManyRaceForIt) {
                     const auto answer =
                         judged(through, "mail", token, fence_rule::reject_not_newer);
                     if (answer.accepted) ++passed[token];
-                    EXPECT_GE(number(answer.newest), token);
+                    EXPECT_GE(number(answer.highest), token);
                 }
             });
     }

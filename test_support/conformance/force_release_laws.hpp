@@ -72,7 +72,7 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseCoversTheRenewalThatItOvertakes) {
     int renewed = 0;
     // Where the machine stood still, all leases may be over.
     for (int round = 0; round < 5 && renewed == 0; ++round) {
-        std::vector<held> leases;
+        std::vector<held_lease> leases;
         for (int i = 0; i < 24; ++i) {
             const auto key = "key-" + std::to_string(round) + "-" + std::to_string(i);
             leases.push_back(lease_of(key, mine.granted(fresh_claim(key, ttl)), ttl));
@@ -85,7 +85,7 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseCoversTheRenewalThatItOvertakes) {
                 // The renewal comes at another moment of the forced release each time.
                 mine.pass(millis{static_cast<int>(i) % 6});
                 sent = mine.now();
-                return mine.renew(std::vector<held>{lease});
+                return mine.renew(std::vector<held_lease>{lease});
             });
             EXPECT_TRUE(operators.force_release(lease.key, lease.token, 1min).has_value());
             const auto answers = value_of(renewing.get());

@@ -57,7 +57,7 @@ inline boost::asio::awaitable<void> use_and_leave(guest_client& mine) {
     const bool found = seen.has_value() && seen->has_value();
     EXPECT_TRUE(found);
     if (found) {
-        const std::vector<held> all{lease_of("mine", (*seen)->holder, 60s)};
+        const std::vector<held_lease> all{lease_of("mine", (*seen)->holder, 60s)};
         auto renewing = mine.store->renew(all);
         const auto renewed = co_await std::move(renewing);
         EXPECT_TRUE(renewed.has_value() && renewed->at(0) == renewal::renewed);

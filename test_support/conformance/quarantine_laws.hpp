@@ -67,7 +67,7 @@ TYPED_TEST_P(StoreLaws, ALeaseLongerThanTheQuarantineIsRejected) {
     EXPECT_EQ(claimed.error().code, errc::rejected);
     EXPECT_FALSE(claimed.error().detail.empty());
     EXPECT_EQ(claimed.error().detail.find('\n'), std::string::npos);
-    const auto renewed = mine.renew(std::vector<held>{lease_of("key", token, 201ms)});
+    const auto renewed = mine.renew(std::vector<held_lease>{lease_of("key", token, 201ms)});
     ASSERT_TRUE(renewed.has_error());
     EXPECT_EQ(renewed.error().code, errc::rejected);
 }
@@ -114,7 +114,7 @@ TYPED_TEST_P(StoreLaws, AfterALossOfDataAFenceRejectsTokensFromBeforeIt) {
         ASSERT_TRUE(told.has_value()) << told.error().detail;
         EXPECT_FALSE(told->accepted);
         EXPECT_FALSE(told->never_issued);
-        EXPECT_GT(told->newest, token);
+        EXPECT_GT(told->highest, token);
     }
     const auto passed = after.fence("file", in_the_end, fence_rule::reject_older);
     EXPECT_TRUE(passed.has_value() && passed->accepted);

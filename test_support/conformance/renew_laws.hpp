@@ -114,7 +114,7 @@ TYPED_TEST_P(StoreLaws, TheLongestLifetimeBoundsRenewal) {
 // leases, which last longer than it takes a busy machine to acquire them one by one.
 TYPED_TEST_P(StoreLaws, ABatchIsAnsweredLeaseByLeaseInOrder) {
     auto mine = this->open();
-    std::vector<held> batch;
+    std::vector<held_lease> batch;
     std::vector<renewal> expected;
     for (int i = 0; i < 400; ++i) {
         const auto key = "batch/" + std::to_string(i * 7919 % 400);
@@ -135,7 +135,7 @@ TYPED_TEST_P(StoreLaws, ABatchIsAnsweredLeaseByLeaseInOrder) {
 
 TYPED_TEST_P(StoreLaws, AnEmptyBatchIsAnsweredByNothing) {
     auto mine = this->open();
-    const auto answers = mine.renew(std::vector<held>{});
+    const auto answers = mine.renew(std::vector<held_lease>{});
     ASSERT_TRUE(answers.has_value());
     EXPECT_TRUE(answers->empty());
 }
@@ -152,7 +152,7 @@ TYPED_TEST_P(StoreLaws, ARecordOutOfReachIsUnknownForItsOwnLeaseAlone) {
         auto mine = this->open(settings);
         auto other = this->open();
         EXPECT_TRUE(mine.inspect("a").has_value());  // and has a connection
-        std::vector<held> all;
+        std::vector<held_lease> all;
         for (const auto* key : {"a", "b", "c"})
             all.push_back(lease_of(key, other.granted(fresh_claim(key, 30s)), 90s));
         auto blocked = this->engine().block(this->settings().name_space, "b");

@@ -44,7 +44,7 @@ public:
     result<bool> withdraw(const withdrawal& given_up) {
         return self().end_of(self().store()->withdraw(given_up));
     }
-    result<std::vector<renewal>> renew(const std::vector<held>& leases) {
+    result<std::vector<renewal>> renew(const std::vector<held_lease>& leases) {
         return self().end_of(self().store()->renew(leases));
     }
     result<bool> release(const std::string& key, fence_token token, release_options how = {}) {
@@ -75,8 +75,8 @@ public:
     already_done done(const claim& wanted) {
         return expect_answer<already_done>(acquire(wanted), "already done");
     }
-    renewal renew(const held& lease) {
-        const auto answers = value_of(renew(std::vector<held>{lease}));
+    renewal renew(const held_lease& lease) {
+        const auto answers = value_of(renew(std::vector<held_lease>{lease}));
         EXPECT_EQ(answers.size(), 1u);
         return answers.size() == 1 ? answers.front() : renewal::unknown;
     }

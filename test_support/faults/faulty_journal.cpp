@@ -17,7 +17,7 @@ public:
     faulty_journal(std::shared_ptr<journal> inner, std::shared_ptr<journal_plan> faults)
         : inner_{std::move(inner)}, faults_{std::move(faults)} {}
 
-    async<beginning> begin(run_start start) override {
+    async<begin_result> begin(run_start start) override {
         if (faults_->on_begin) faults_->on_begin();
         auto beginning_of = lossy(inner_->begin(std::move(start)));
         auto told = co_await std::move(beginning_of);
@@ -25,14 +25,14 @@ public:
         co_await pass(faults_->begin_delay);
         co_return told;
     }
-    async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
+    async<std::vector<heartbeat_result>> heartbeat(std::span<const run_ref> runs) override {
         if (faults_->heartbeats_lost) return nobody(runs.size());
         return strict(inner_->heartbeat(runs));
     }
-    async<bool> checkpoint(run_mark who, std::string text) override {
+    async<bool> checkpoint(run_ref who, std::string text) override {
         return lossy(inner_->checkpoint(std::move(who), std::move(text)));
     }
-    async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
+    async<bool> append_output(run_ref who, std::uint64_t offset, std::string bytes,
                               std::uint64_t limit) override {
         if (faults_->on_output) faults_->on_output();
         auto appending =
@@ -44,13 +44,13 @@ public:
         co_await timer.async_wait(boost::asio::use_awaitable);
         co_return failure{errc::rejected, "the chunk was rejected, as planned"};
     }
-    async<bool> note(run_mark who, std::string kind, std::string text) override {
-        return lossy(inner_->note(std::move(who), std::move(kind), std::move(text)));
+    async<bool> add_event(run_ref who, std::string kind, std::string text) override {
+        return lossy(inner_->add_event(std::move(who), std::move(kind), std::move(text)));
     }
-    async<bool> next_attempt(run_mark who, run_end last) override {
+    async<bool> next_attempt(run_ref who, run_end last) override {
         return lossy(inner_->next_attempt(std::move(who), std::move(last)));
     }
-    async<bool> finish(run_mark who, run_end how) override {
+    async<bool> finish(run_ref who, run_end how) override {
         return lossy(inner_->finish(std::move(who), std::move(how)));
     }
     async<bool> skip(run_start what, std::string reason) override {
@@ -67,7 +67,7 @@ public:
     }
     async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) override {
         const bool never_ends =
-            which.status && is_over(*which.status) && take_one(faults_->pages_before_the_last);
+            which.status && is_finished(*which.status) && take_one(faults_->pages_before_the_last);
         auto listing = strict(inner_->list_runs(std::move(which), std::move(after), limit));
         auto page = co_await std::move(listing);
         if (never_ends && page.has_value() && page->next.empty()) page->next = "1";
@@ -86,8 +86,8 @@ public:
     async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
         return strict(inner_->stale_runs(limit, skip));
     }
-    async<bool> judge(run_mark who, run_end how) override {
-        return strict(inner_->judge(std::move(who), std::move(how)));
+    async<bool> end_stale(run_ref who, run_end how) override {
+        return strict(inner_->end_stale(std::move(who), std::move(how)));
     }
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                              std::size_t limit) override {
@@ -105,11 +105,11 @@ public:
     async<bool> remove_trigger(std::string id) override {
         return strict(inner_->remove_trigger(std::move(id)));
     }
-    async<bool> pause(std::string job, std::string reason, std::string by) override {
-        return strict(inner_->pause(std::move(job), std::move(reason), std::move(by)));
+    async<bool> pause_job(std::string job, std::string reason, std::string by) override {
+        return strict(inner_->pause_job(std::move(job), std::move(reason), std::move(by)));
     }
-    async<bool> unpause(std::string job) override {
-        return strict(inner_->unpause(std::move(job)));
+    async<bool> resume_job(std::string job) override {
+        return strict(inner_->resume_job(std::move(job)));
     }
 
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
@@ -134,8 +134,8 @@ public:
         if (take_one(faults_->find_jobs_to_fail)) why = errc::unreachable;
         return unless(why, strict(inner_->find_job(std::move(name))));
     }
-    async<void> node_beat(node_entry me) override {
-        return strict(inner_->node_beat(std::move(me)));
+    async<void> node_heartbeat(node_entry me) override {
+        return strict(inner_->node_heartbeat(std::move(me)));
     }
     async<void> node_leave(std::string id) override {
         return strict(inner_->node_leave(std::move(id)));
@@ -190,8 +190,8 @@ private:
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
         co_return answer;
     }
-    static async<std::vector<beat>> nobody(std::size_t how_many) {
-        co_return std::vector<beat>(how_many, beat::alive);
+    static async<std::vector<heartbeat_result>> nobody(std::size_t how_many) {
+        co_return std::vector<heartbeat_result>(how_many, heartbeat_result::alive);
     }
 
     std::shared_ptr<journal> inner_;

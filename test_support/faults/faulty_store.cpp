@@ -57,7 +57,7 @@ public:
             co_return failure{*code, "the store failed meanwhile, as planned"};
         co_return co_await inner_->withdraw(std::move(given_up));
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         if (auto bad = planned()) co_return *bad;
         if (take_one(faults_->renewals_to_fail))
             co_return failure{errc::outcome_unknown, "no answer, as planned"};

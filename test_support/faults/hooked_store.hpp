@@ -46,7 +46,7 @@ public:
         if (hooks_->after_force_release) hooks_->after_force_release(answer);
         co_return answer;
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         auto asking = inner_->renew(leases);
         auto answer = co_await std::move(asking);
         if (hooks_->after_renew) hooks_->after_renew(answer);

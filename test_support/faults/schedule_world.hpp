@@ -139,7 +139,7 @@ struct schedule_world : journal_world {
         what.id = id;
         what.job = job;
         what.arguments = std::move(arguments);
-        what.past = inheritance::last_saved;
+        what.starts_from = checkpoint_source::last_saved;
         what.by = "a test";
         return ask([&] { return records->add_trigger(what); });
     }

@@ -1,7 +1,7 @@
 // A process on a store_setup: it has a store over the store_setup's medium.
 #pragma once
 
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 #include "test_support/conformance/store_verbs.hpp"
 #include "test_support/media/memory_stage.hpp"
 

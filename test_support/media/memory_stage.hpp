@@ -2,7 +2,7 @@
 // a test does not let happen does not happen.
 #pragma once
 
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 #include "test_support/media/memory_medium.hpp"
 
 #include <boost/asio/co_spawn.hpp>

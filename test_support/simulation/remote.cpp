@@ -62,8 +62,8 @@ public:
         return ask<bool>(given_up.key,
                          [given_up](simulated_store& at) { return at.withdraw(given_up); });
     }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
-        const std::vector<held> asked(leases.begin(), leases.end());
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
+        const std::vector<held_lease> asked(leases.begin(), leases.end());
         return line_.ask<std::vector<renewal>>([&all = all_, asked] {
             std::vector<renewal> answers;
             for (const auto& each : asked) {

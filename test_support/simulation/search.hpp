@@ -49,11 +49,11 @@ int search(int count, char** words, std::size_t laws, Simulate simulate) {
     const auto passed = [&] { return std::chrono::duration<double>(clock_type::now() - began); };
     std::uint64_t seeds = 0;
     double node_hours = 0;
-    const auto is_over = [&] {
+    const auto is_finished = [&] {
         return (seeds_max > 0 && seeds == seeds_max) ||
                (seconds_max > 0 && passed().count() >= static_cast<double>(seconds_max));
     };
-    for (auto seed = first; !is_over(); seed += std::max<std::uint64_t>(step, 1), ++seeds) {
+    for (auto seed = first; !is_finished(); seed += std::max<std::uint64_t>(step, 1), ++seeds) {
         const auto found = simulate(seed);
         node_hours += found.node_hours;
         if (!(wanted ? found.broke(*wanted) : found.breach.has_value())) continue;

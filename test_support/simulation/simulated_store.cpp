@@ -5,7 +5,7 @@
 namespace pawl::simulation {
 namespace {
 
-using rules::lease_state;
+using rules::lease_record;
 using rules::micros;
 using std::chrono::floor;
 
@@ -40,7 +40,7 @@ delivery simulated_store::mode_of(const std::string& key) const {
     return delivery::at_most_once;
 }
 
-acquire_result<grant> simulated_store::decide(lease_state& state, const claim& wanted,
+acquire_result<grant> simulated_store::decide(lease_record& state, const claim& wanted,
                                               nanos callers_wall) {
     auto when = now();
     if (plan_.bug == plant::callers_clock)
@@ -106,7 +106,7 @@ bool simulated_store::withdraw(const withdrawal& given_up) {
     return was;
 }
 
-renewal simulated_store::renew(const held& lease) {
+renewal simulated_store::renew(const held_lease& lease) {
     judge_.note("renew ", number(lease.token), " of ", lease.key);
     auto& state = keys_[lease.key];
     const bool expired = !state.live(now());

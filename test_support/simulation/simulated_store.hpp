@@ -32,7 +32,7 @@ public:
 
     acquire_result<grant> acquire(const claim& wanted, nanos callers_wall);
     bool withdraw(const withdrawal& given_up);
-    renewal renew(const held& lease);
+    renewal renew(const held_lease& lease);
     bool release(const std::string& key, fence_token token, const release_options& how);
     bool force_release(const std::string& key, fence_token token, millis delay);
     // The operator force-releases the holder of the key.
@@ -55,7 +55,7 @@ private:
         std::function<void()> wake;
     };
 
-    acquire_result<grant> decide(rules::lease_state& state, const claim& wanted,
+    acquire_result<grant> decide(rules::lease_record& state, const claim& wanted,
                                  nanos callers_wall);
     void changed(const std::string& key);
     delivery mode_of(const std::string& key) const;
@@ -67,7 +67,7 @@ private:
     // State
     rules::store_time born_;
     nanos down_until_{0};
-    std::map<std::string, rules::lease_state> keys_;
+    std::map<std::string, rules::lease_record> keys_;
     std::map<std::string, fence_token> guarded_;
     std::multimap<std::string, listener> listeners_;
     std::set<std::pair<std::string, fence_token>> excused_;

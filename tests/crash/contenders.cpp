@@ -79,7 +79,7 @@ struct contenders::contender {
 
 contenders::contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how,
                        int how_many)
-    : pace_{how}, key_{"contest/" + base::fresh_id()} {
+    : pace_{how}, key_{"takeover/" + base::fresh_id()} {
     for (int i = 0; i < how_many; ++i) {
         const bool is_slow = how == pace::slow || (how == pace::mixed && i % 3 == 2);
         all_.push_back(std::make_unique<contender>(servers, url, is_slow));
@@ -102,8 +102,8 @@ std::vector<way*> contenders::ways() const {
 }
 
 void contenders::compete(contender& me) {
-    lease_options options{.ttl = contest_ttl, .on_store_down = store_down::retry};
-    if (me.is_slow) options.ttl = contest_ttl * 3;
+    lease_options options{.ttl = scenario_ttl, .on_store_down = store_down::retry};
+    if (me.is_slow) options.ttl = scenario_ttl * 3;
     while (!stopping_) {
         try {
             auto held = me.store.acquire(key_, options, millis{500});

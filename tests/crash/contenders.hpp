@@ -2,7 +2,7 @@
 // of its own, and a witness that sees what they do.
 #pragma once
 
-#include "tests/crash/cable.hpp"
+#include "tests/crash/network_link.hpp"
 #include "tests/crash/way.hpp"
 
 #include <pawl/locks.hpp>
@@ -50,7 +50,7 @@ private:
 class contenders {
 public:
     enum class pace {
-        fast,  // a lease of contest_ttl; every holder is done in a moment
+        fast,  // a lease of scenario_ttl; every holder is done in a moment
         slow,  // a lease of three times that, held across renewals
         mixed  // every third is slow
     };

@@ -1,5 +1,5 @@
 // Holders that die or freeze, on one embedded store.
-#include "tests/crash/contest.hpp"
+#include "tests/crash/takeover_scenario.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -61,7 +61,7 @@ void freeze(const embedded& store, pid_t whom) {
 // SIGKILL at several phases of the heartbeat: the guard ends the command before the lease does.
 TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 6; ++round) {
         EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGKILL); }), 128 + SIGKILL);
     }
@@ -71,7 +71,7 @@ TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
 // SIGSTOP past the TTL, then SIGCONT: the holder finds its lease lost, and says 70.
 TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 6; ++round) {
         const int status = nodes.take_over([&](node& holder) { freeze(store, holder.pid()); },
                                            [](node& holder) { holder.signal(SIGCONT); });
@@ -83,7 +83,7 @@ TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
 // The whole process group frozen, as by ^Z in a shell that knows nothing of guards.
 TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([&](node& holder) { freeze(store, -holder.pid()); },
                                            [](node& holder) { kill(-holder.pid(), SIGCONT); });
@@ -95,7 +95,7 @@ TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
 // pawl and the launcher killed together: the guard is on its own.
 TEST(HolderCrash, KilledWithTheLauncherTheGuardStillEndsTheCommand) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status =
             nodes.take_over([](node& holder) { signal_tree(holder.pid(), SIGKILL, 1); });
@@ -107,7 +107,7 @@ TEST(HolderCrash, KilledWithTheLauncherTheGuardStillEndsTheCommand) {
 // The guard killed: pawl lives, reports that the command was killed, and frees the key at once.
 TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([](node& holder) {
             for (const pid_t launcher : children_of(holder.pid())) {
@@ -123,7 +123,7 @@ TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
 // as well, nobody ends the command, and the next one begins beside it.
 TEST(HolderCrash, FrozenWithItsGuardTheOverlapIsSeen) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     const auto wake_when_seen = [&](node& holder) {
         EXPECT_TRUE(eventually([&] { return nodes.seen().stale_lines > 0; }));
         signal_tree(holder.pid(), SIGCONT, 2);
@@ -156,7 +156,7 @@ private:
 // from the store, and the next begins when the file is free again.
 TEST(HolderCrash, WithItsStoreLockedItsCommandEndsWithTheLease) {
     const embedded store;
-    contest nodes{{place{store.url}}};
+    takeover_scenario nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([&](node&) {
             const locked_database lock{store.path};

@@ -33,7 +33,7 @@ private:
 // Asks every 2 ms until it holds. False when it has not held within that time.
 bool eventually(const std::function<bool()>& holds, millis within = millis{20'000});
 
-// One line of a scribe.
+// One line of a token writer.
 struct entry {
     instant when;
     fence_token token{};

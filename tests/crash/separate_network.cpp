@@ -26,14 +26,14 @@ separate_network::separate_network(int number) {
     our_address_ = range + std::to_string(4 * number + 1);
     run_command({"ip", "netns", "add", name_});
     try {
-        lay_cable(range + std::to_string(4 * number + 2));
+        make_link(range + std::to_string(4 * number + 2));
     } catch (const std::exception&) {
         run_command({"ip", "netns", "del", name_});
         throw;
     }
 }
 
-void separate_network::lay_cable(const std::string& their_address) const {
+void separate_network::make_link(const std::string& their_address) const {
     run_command({"ip", "link", "add", our_end_, "type", "veth", "peer", "name", their_end_});
     run_command({"ip", "link", "set", their_end_, "netns", name_});
     run_command({"ip", "addr", "add", our_address_ + "/30", "dev", our_end_});
@@ -45,7 +45,7 @@ void separate_network::lay_cable(const std::string& their_address) const {
 
 separate_network::~separate_network() {
     try {
-        // Takes its end of the cable with it, and so ours.
+        // Takes its end of the link with it, and so ours.
         run_command({"ip", "netns", "del", name_});
     } catch (const std::exception&) {
         // The test's result does not depend on it.

@@ -1,4 +1,4 @@
-// A node's own network: a namespace that reaches us by one cable, which can be cut.
+// A node's own network: a namespace that reaches us by one link, which can be cut.
 #pragma once
 
 #include <string>
@@ -21,12 +21,13 @@ public:
     // Our address, as seen from inside.
     const std::string& our_address() const { return our_address_; }
 
-    // Packets are dropped in silence, as when a cable is pulled far away: no connection is reset.
+    // Packets are dropped in silence, as when a cable is unplugged far away: no connection is
+    // reset.
     void cut() const;
     void mend() const;
 
 private:
-    void lay_cable(const std::string& their_address) const;
+    void make_link(const std::string& their_address) const;
 
     std::string name_;
     std::string our_end_;

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "test_support/faults/tcp_proxy.hpp"
-#include "tests/crash/cable.hpp"
 #include "tests/crash/contenders.hpp"
-#include "tests/crash/contest.hpp"
+#include "tests/crash/network_link.hpp"
+#include "tests/crash/takeover_scenario.hpp"
 #include "time/pause.hpp"
 
 #include <gmock/gmock.h>
@@ -76,17 +76,17 @@ protected:
     std::string url(millis timeout = millis{2000}) { return url_at("127.0.0.1", ports(), timeout); }
     // The server is well when nodes begin, and on a busy machine may take its time to open a
     // connection.
-    contest nodes_on_server() { return contest{{place{url(node_timeout)}}}; }
+    takeover_scenario nodes_on_server() { return takeover_scenario{{place{url(node_timeout)}}}; }
     // A busy server takes longer to make what it keeps than some wait for an answer.
     void let_it_be_used() {
         const auto made = run_pawl({"--store", url(node_timeout), "exec", "first", "true"});
         ASSERT_EQ(made.status, 0) << made.output;
     }
 
-    std::unique_ptr<cable> lay_cable(int number) {
+    std::unique_ptr<network_link> make_link(int number) {
         auto where = addresses::given;
         if constexpr (has_several_servers<Engine>) where = Engine::where;
-        return crash::lay_cable(number, ports(), &url_at, where);
+        return crash::make_link(number, ports(), &url_at, where);
     }
 
     // One of ten faults, by its number: of a way for so long, or of the server. What it was.
@@ -172,14 +172,14 @@ TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
     expect_one_at_a_time(nodes, 3);
 }
 
-// Each node has its own cable; the holder's is pulled, and put back after the takeover.
+// Each node has its own link; the holder's is pulled, and put back after the takeover.
 TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins) {
-    const std::array cables{this->lay_cable(1), this->lay_cable(2)};
+    const std::array links{this->make_link(1), this->make_link(2)};
     this->let_it_be_used();
-    contest nodes{{cables[0]->far_end(), cables[1]->far_end()}};
+    takeover_scenario nodes{{links[0]->far_end(), links[1]->far_end()}};
     for (int round = 0; round < 2; ++round) {
-        const int status = nodes.take_over([&](node&) { cables[nodes.place_of_holder()]->cut(); },
-                                           [&](node&) { cables[nodes.place_of_holder()]->mend(); });
+        const int status = nodes.take_over([&](node&) { links[nodes.place_of_holder()]->cut(); },
+                                           [&](node&) { links[nodes.place_of_holder()]->mend(); });
         EXPECT_EQ(status, lease_lost);
     }
     expect_one_at_a_time(nodes, 3);

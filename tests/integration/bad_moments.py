@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from cable import Cable
+from network_link import NetworkLink
 from harness import Case, pawl, start, until
 
 ROUNDS = int(os.environ.get("PAWL_ROUNDS", "7"))
@@ -36,10 +36,10 @@ class Moment:
         """At most once, a holder that dies takes it along."""
         return self.kind == "holder"
 
-    def strike(self, server, cables, claimer):
+    def inject(self, server, links, claimer):
         """Returns when the store can be reached again."""
         struck = [server.nodes[place] for place in self.places]
-        cut = [cables[place] for place in self.places]
+        cut = [links[place] for place in self.places]
         if self.kind == "cut":
             for one in cut:
                 one.cut()
@@ -112,14 +112,14 @@ class BadMoments(Case):
     def round(self, key, rng, moment, keeps_journal):
         """What became of the claim, in words."""
         timeout, has_rival = rng.choice(self.timeouts), rng.random() < 0.3
-        cables = [Cable(one.port, max(0, -moment.offset)) for one in self.server.entries]
-        for one in cables:
+        links = [NetworkLink(one.port, max(0, -moment.offset)) for one in self.server.entries]
+        for one in links:
             self.leftovers.callback(one.close)
-        first = self.start(key, "first", ",".join(one.address for one in cables), timeout, keeps_journal)
-        until(lambda: any(one.heard.is_set() for one in cables) or first.poll() is not None)
+        first = self.start(key, "first", ",".join(one.address for one in links), timeout, keeps_journal)
+        until(lambda: any(one.heard.is_set() for one in links) or first.poll() is not None)
         time.sleep(max(0, moment.offset))  # the moment is what is tried out
         rival = self.start(key, "rival", self.server.address, timeout, keeps_journal) if has_rival else None
-        moment.strike(self.server, cables, first)
+        moment.inject(self.server, links, first)
         told, status = self.judge(first, "first", key, moment, str(moment))
         self.statuses[status] += 1
         if rival:
@@ -207,13 +207,13 @@ class BadMoments(Case):
         """From the first word of a claim to its command."""
         delays = []
         for number in range(3):
-            cables = [Cable(one.port, 0) for one in self.server.entries]
-            url = self.url(",".join(one.address for one in cables), "20s")
+            links = [NetworkLink(one.port, 0) for one in self.server.entries]
+            url = self.url(",".join(one.address for one in links), "20s")
             process = start("--store", url, "exec", f"calm-{number}", "--", "date", "+%s.%N")
-            until(lambda cables=cables: any(one.heard.is_set() for one in cables))
+            until(lambda links=links: any(one.heard.is_set() for one in links))
             heard = time.time()
             delays.append(float(process.communicate(timeout=60)[0]) - heard)
-            for one in cables:
+            for one in links:
                 one.close()
         return max(0.001, min(delays))
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from agents import TIME, AgentCase
-from cable import Cable
+from network_link import NetworkLink
 from harness import PAWL, OnRedis, Postgres, Redis, environment, free_port, pawl, start, until
 
 SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
@@ -581,12 +581,12 @@ class ExecOnRedis(OnRedis, Exec):
 
     def test_a_forced_release_whose_answer_was_lost_is_audited(self):
         self.hold("k", "--ttl", "60s")
-        cable = Cable(self.server.port, hold_from=b"17000")  # its delay, in ms
-        self.addCleanup(cable.close)
-        told = pawl("--store", f"redis://{cable.address}?timeout=2s", "--journal", self.store, "locks", "release", "k", "--reason", "stuck",
+        link = NetworkLink(self.server.port, hold_from=b"17000")  # its delay, in ms
+        self.addCleanup(link.close)
+        told = pawl("--store", f"redis://{link.address}?timeout=2s", "--journal", self.store, "locks", "release", "k", "--reason", "stuck",
                     "--yes", "--delay", "17s")
         self.assertEqual(told.status, 69, told.err)
-        self.assertTrue(cable.held.is_set())
+        self.assertTrue(link.held.is_set())
         (entry,) = self.pawl("audit", "ls", "--json").json()["audit"]
         self.assertEqual((entry["action"], entry["target"]), ("lock.release", "k"))
         self.assertTrue(entry["detail"].endswith(": stuck (whether it took effect is not known)"), entry["detail"])
@@ -595,35 +595,35 @@ class ExecOnRedis(OnRedis, Exec):
         """Its answer is lost, and `before` comes between it and its repetition."""
         # Now the server has the scripts, and the first word of a claim is the claim.
         self.assertEqual(self.pawl("exec", "warm", "--", "true").status, 0)
-        cable = Cable(self.server.port, hold_from=b"invoices")
-        self.addCleanup(cable.close)
-        store = f"redis://{cable.address}?timeout=20s"
+        link = NetworkLink(self.server.port, hold_from=b"invoices")
+        self.addCleanup(link.close)
+        store = f"redis://{link.address}?timeout=20s"
         lost = start("--store", store, "exec", "invoices", "--ttl", "1s", *self.FIRED, *words, "--", "echo", "ran")
         self.addCleanup(self.end, lost)
-        self.assertTrue(cable.held.wait(60))
+        self.assertTrue(link.held.wait(60))
         # It was granted; what comes then waits for the end of that.
         until(lambda: self.pawl("locks", "show", "invoices").status == 0)
         before()
-        cable.heal()
+        link.heal()
         out, err = lost.communicate(timeout=60)
         return lost.returncode, out, err
 
     def fail_open(self, *words):
-        """`pawl exec` whose claim is granted and not answered: it begins without a lease, and its store is out of reach until the cable is
+        """`pawl exec` whose claim is granted and not answered: it begins without a lease, and its store is out of reach until the link is
         healed. And when it said so."""
         self.assertEqual(self.pawl("exec", "warm", "--", "true").status, 0)
-        cable = Cable(self.server.port, hold_from=b"invoices")
-        self.addCleanup(cable.close)
-        begun = start("--store", f"redis://{cable.address}?timeout=2s", "exec", "invoices", "--ttl", "2m", *self.FIRED, *words,
+        link = NetworkLink(self.server.port, hold_from=b"invoices")
+        self.addCleanup(link.close)
+        begun = start("--store", f"redis://{link.address}?timeout=2s", "exec", "invoices", "--ttl", "2m", *self.FIRED, *words,
                       "--on-store-down", "run", "--", "echo", "ran")
         self.addCleanup(self.end, begun)
-        self.assertTrue(cable.held.wait(60))
+        self.assertTrue(link.held.wait(60))
         until(lambda: self.pawl("locks", "show", "invoices").status == 0)
         said = until(lambda: "running without a lease" in (line := begun.stderr.readline()) and line)
-        return cable, begun, self.pawl_time(said.split()[0])
+        return link, begun, self.pawl_time(said.split()[0])
 
-    def assert_is_given_up(self, cable, begun, status):
-        cable.heal()
+    def assert_is_given_up(self, link, begun, status):
+        link.heal()
         out, err = begun.communicate(timeout=60)
         self.assertEqual((begun.returncode, out), (status, ""), err)
         self.assertFalse(self.pawl("locks", "show", "invoices", "--json").json()["held"])
@@ -633,9 +633,9 @@ class ExecOnRedis(OnRedis, Exec):
         return again.status, again.out
 
     def test_an_occurrence_that_has_run_without_a_lease_is_not_given_back(self):
-        cable, begun, _ = self.fail_open("--no-journal")
+        link, begun, _ = self.fail_open("--no-journal")
         self.assertEqual(begun.stdout.readline(), "ran\n")
-        self.assert_is_given_up(cable, begun, 0)
+        self.assert_is_given_up(link, begun, 0)
         self.assertEqual(self.run_elsewhere(), (76, ""))
 
     def test_an_occurrence_that_did_not_begin_without_its_lease_is_given_back(self):
@@ -644,16 +644,16 @@ class ExecOnRedis(OnRedis, Exec):
         journal.freeze()
         # It waits for its journal, for two seconds; on a machine that was too slow, once more.
         for _ in range(5):
-            cable, begun, since = self.fail_open("--journal", journal.url)
+            link, begun, since = self.fail_open("--journal", journal.url)
             begun.terminate()
             if time.time() - since < 1.5:
                 break
             self.end(begun)
-            cable.close()
+            link.close()
             self.server.ask("FLUSHALL")
         else:
             self.fail("no signal came in time")
-        self.assert_is_given_up(cable, begun, 143)
+        self.assert_is_given_up(link, begun, 143)
         self.assertEqual(self.run_elsewhere(), (0, "ran\n"))
 
     def test_an_occurrence_that_another_runs_without_a_lease_is_not_given_back(self):
@@ -662,23 +662,23 @@ class ExecOnRedis(OnRedis, Exec):
                       "--on-store-down", "run", "--", "sh", "-c", "echo begun; exec sleep 60")
         self.addCleanup(self.end, other)
         self.assertEqual(other.stdout.readline(), "begun\n")
-        cable, begun, _ = self.fail_open(*apart)
-        self.assert_is_given_up(cable, begun, 76)
+        link, begun, _ = self.fail_open(*apart)
+        self.assert_is_given_up(link, begun, 76)
         self.assertEqual(self.run_elsewhere(), (76, ""))
 
     def test_a_signal_before_a_run_without_a_lease_leaves_nothing_of_it(self):
         """Method: its claim is asked for a second and last time, of a store that does not answer either, when the signal comes."""
         self.assertEqual(self.pawl("exec", "warm", "--no-journal", "--", "true").status, 0)
-        cable = Cable(self.server.port, hold_from=b"invoices")
-        self.addCleanup(cable.close)
+        link = NetworkLink(self.server.port, hold_from=b"invoices")
+        self.addCleanup(link.close)
         apart = ("--journal", f"sqlite:{self.stores}/journal.db")
         # Long beside what a machine that stands still may take to see the second claim, and to send the signal.
-        asking = start("--store", f"redis://{cable.address}?timeout=12s", "exec", "invoices", *self.FIRED, *apart,
+        asking = start("--store", f"redis://{link.address}?timeout=12s", "exec", "invoices", *self.FIRED, *apart,
                        "--on-store-down", "run", "--", "echo", "ran")
         self.addCleanup(self.end, asking)
-        self.assertTrue(cable.held.wait(60))
-        before = len(cable.ends)
-        until(lambda: len(cable.ends) > before, 60)
+        self.assertTrue(link.held.wait(60))
+        before = len(link.ends)
+        until(lambda: len(link.ends) > before, 60)
         since = time.monotonic()
         until(lambda: time.monotonic() - since > 1)
         asking.terminate()

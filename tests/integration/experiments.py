@@ -3,7 +3,7 @@ import datetime
 import time
 
 from agents import AgentCase
-from cable import Cable
+from network_link import NetworkLink
 from harness import Case, Redis, until
 
 BRIEF = ("--ttl", "5s", "--no-journal")
@@ -68,7 +68,7 @@ class Occurrences(AgentCase):
         self.addCleanup(server.stop)
         return server
 
-    def cable(self, server, **how):
-        cable = Cable(server.port, **how)
-        self.addCleanup(cable.close)
-        return cable
+    def link(self, server, **how):
+        link = NetworkLink(server.port, **how)
+        self.addCleanup(link.close)
+        return link

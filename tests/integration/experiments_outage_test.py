@@ -16,16 +16,16 @@ class OutageAroundAClaim(Occurrences):
         # It has the scripts from now on, so that the first word of an occurrence is a claim.
         self.assertEqual(self.pawl("exec", "warm", "--", "true").status, 0)
         due = soon()
-        cable = self.cable(server, hold_from=f"{due}000".encode())
-        self.store = f"{server.url_at(cable.address)}?timeout=1s"
+        link = self.link(server, hold_from=f"{due}000".encode())
+        self.store = f"{server.url_at(link.address)}?timeout=1s"
         agent = self.agent("node-a", *(job(name, self.say, schedule=once_at(due), ttl=ttl) for name, ttl in (("brief", "5s"), ("long", "1m"))))
         agent.start()
         self.store = server.url
-        self.assertTrue(cable.held.wait(60))
+        self.assertTrue(link.held.wait(60))
         until(lambda: len(self.pawl("locks", "ls", "--prefix", "job/", "--json").json()["locks"]) == 2)
         self.pass_time(8.6)
         self.assertEqual(self.told(), [])
-        cable.heal()
+        link.heal()
         for name in ("brief", "long"):
             (row,) = until(lambda name=name: [one for one in self.runs(name) if one["status"] in OVER])
             # Its turn comes when the key is free.
@@ -43,22 +43,22 @@ class JournalAway(Occurrences):
         and not the journal, for longer than a run may be without a heartbeat; another node runs later occurrences meanwhile."""
         server, journal = self.redis(), self.redis()
         self.store = server.url
-        cable = self.cable(journal)
+        link = self.link(journal)
         script = f'{self.say}; until [ -e "{self.file("go")}" ]; do sleep 0.05; done'
         report = job("x", script, schedule="@every 2s", delivery="at-least-once", ttl="15s")
-        cut_off = self.agent("cut-off", report, journal=f"{journal.url_at(cable.address)}?timeout=300ms").start()
+        cut_off = self.agent("cut-off", report, journal=f"{journal.url_at(link.address)}?timeout=300ms").start()
         until(self.told)
         own = ("--journal", journal.url)
         (row,) = until(lambda: [one for one in self.runs("x", *own) if one["status"] == "started"])
-        cable.open.clear()
+        link.open.clear()
         self.file("go").touch()
         other = self.agent("other", report, journal=journal.url).start()
         until(lambda: time.time() - instant(self.shown(row["id"], *own)["last_heartbeat"]) > 14)
         until(lambda: len(self.told()) > 1)
         # It has looked at what is without a heartbeat.
         until(lambda: f":{other.process.pid}:" in self.pawl("locks", "show", "pawl/reconciler", "--json").json()["owner"])
-        cable.heal()
-        cable.open.set()
+        link.heal()
+        link.open.set()
         ended = self.ended(row["id"], 60, *own)
         self.assertEqual((ended["status"], ended["attempt"], ended["fence_token"]), ("completed", 1, row["fence_token"]))
         for one in (cut_off, other):

@@ -2,7 +2,7 @@
 outside."""
 import subprocess
 
-from cable import Cable
+from network_link import NetworkLink
 from experiments import BRIEF, OnOneServer
 from harness import PAWL, Outcome, Redis, environment, until
 
@@ -78,12 +78,12 @@ class Forgetting(OnOneServer):
         server = self.serve(Redis(*Redis.SYNCED))
         # The server has the scripts from now on, so that the first copy is a claim.
         self.token("warm")
-        cable = Cable(server.port, late_from=b"lock:k")
-        self.addCleanup(cable.close)
-        ran = Outcome(subprocess.run([PAWL, "--store", f"{server.url_at(cable.address)}?timeout=5s", "exec", "k", "--ttl", "60s",
+        link = NetworkLink(server.port, late_from=b"lock:k")
+        self.addCleanup(link.close)
+        ran = Outcome(subprocess.run([PAWL, "--store", f"{server.url_at(link.address)}?timeout=5s", "exec", "k", "--ttl", "60s",
                                       "--no-journal", "--", "echo", "ran"], env=environment(), capture_output=True, text=True, timeout=60))
         self.assertEqual((ran.status, ran.out), (0, "ran\n"), ran.err)
-        self.assertTrue(cable.is_late.is_set())
-        cable.deliver()
+        self.assertTrue(link.is_late.is_set())
+        link.deliver()
         self.assertFalse(self.shown()["held"])
         self.assertGreater(self.token(), 0)

@@ -100,10 +100,10 @@ struct run_record {
     bool cancel_requested = false;
 };
 
-// What a run is given of its past.
-enum class inheritance {
-    none,       // it starts from nothing, unless it resumes this very occurrence
-    last_saved  // it is given the last checkpoint that any run of this job and partition saved
+// Which checkpoint a run starts from.
+enum class checkpoint_source {
+    none,       // from nothing, unless it resumes this very occurrence
+    last_saved  // the last checkpoint that any run of this job and partition saved
 };
 
 // "It begins." A class with a constructor: see claim in <pawl/spi/lease_store.hpp>.
@@ -127,11 +127,11 @@ struct run_start {
     std::string trigger;
 
     // It consumes the trigger with this id.
-    bool answers_trigger = false;
-    inheritance past = inheritance::none;
+    bool consumes_trigger = false;
+    checkpoint_source starts_from = checkpoint_source::none;
 
     // Without a heartbeat for this long it counts as stale.
-    millis silence_max{60'000};
+    millis heartbeat_timeout{60'000};
 };
 
 enum class begin_outcome {
@@ -141,8 +141,8 @@ enum class begin_outcome {
     superseded    // a newer token has it, or none that is older: do not run it
 };
 
-// What a run is told as it begins.
-struct beginning {
+// The answer to begin().
+struct begin_result {
     begin_outcome outcome = begin_outcome::begun;
 
     // Of the run; not the one that was offered, where a row was there before.
@@ -157,14 +157,14 @@ struct beginning {
     std::uint64_t output_size = 0;
 };
 
-// A run, and the token that entitles to write about it.
-struct run_mark {
+// A run, and the token that entitles its holder to write about it.
+struct run_ref {
     std::string id;
     fence_token token{};
 };
 
 // The answer to a heartbeat. Stale: the run is over, or another token has it.
-enum class beat { alive, cancel_requested, stale };
+enum class heartbeat_result { alive, cancel_requested, stale };
 
 // How a run, or an attempt of it, ended.
 struct run_end {
@@ -228,7 +228,7 @@ struct run_trigger {
 
     // Added to the command.
     std::vector<std::string> arguments;
-    inheritance past = inheritance::none;
+    checkpoint_source starts_from = checkpoint_source::none;
 
     // The user who asks.
     std::string by;
@@ -362,30 +362,30 @@ public:
     // or `abandoned` is taken over by an at-least-once run with a newer token: a further attempt
     // with the row's id, checkpoint and output; or ends, if it is to be cancelled. An at-most-once
     // run finds it already_run. A row of another occurrence or job under this id is rejected.
-    virtual async<beginning> begin(run_start start) = 0;
+    virtual async<begin_result> begin(run_start start) = 0;
 
     // One answer for each, in order. Costs one write for all.
-    virtual async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) = 0;
+    virtual async<std::vector<heartbeat_result>> heartbeat(std::span<const run_ref> runs) = 0;
 
     // Saves how far the run has come. Also false when a newer token of the same job and partition
     // has saved one; a run without a lease (token 0) then saves for itself alone.
-    virtual async<bool> checkpoint(run_mark who, std::string text) = 0;
+    virtual async<bool> checkpoint(run_ref who, std::string text) = 0;
 
     // Keeps the last `limit` bytes, and at most one chunk more. `offset` is where these bytes
     // belong in all that was written. It may leave a gap behind what is there, and what is there
     // already is not added again.
-    virtual async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
+    virtual async<bool> append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                       std::uint64_t limit) = 0;
 
     // Adds an event to the run's history.
-    virtual async<bool> note(run_mark who, std::string kind, std::string text) = 0;
+    virtual async<bool> add_event(run_ref who, std::string kind, std::string text) = 0;
 
     // The attempt did not succeed, and another one begins, or will. True without effect when
     // last.attempt is over already. Its status is not recorded, its reason and exit status are.
-    virtual async<bool> next_attempt(run_mark who, run_end last) = 0;
+    virtual async<bool> next_attempt(run_ref who, run_end last) = 0;
 
     // Ends the run, or leaves it `abandoned`. Repeating it with the same status is true.
-    virtual async<bool> finish(run_mark who, run_end how) = 0;
+    virtual async<bool> finish(run_ref who, run_end how) = 0;
 
     // A row `skipped` for an occurrence that has none. False if it has one under another id.
     virtual async<bool> skip(run_start what, std::string reason) = 0;
@@ -413,13 +413,13 @@ public:
     // cancelled at once; one that its runner or judge would leave `abandoned` does so then.
     virtual async<bool> request_cancel(std::string id, std::string by) = 0;
 
-    // Runs that are started and without a heartbeat for longer than their silence_max, in a stable
-    // order, without the first `skip` of them. `limit` is 1 to page_limit_max.
+    // Runs that are started and without a heartbeat for longer than their heartbeat_timeout, in a
+    // stable order, without the first `skip` of them. `limit` is 1 to page_limit_max.
     virtual async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) = 0;
 
     // What a reconciler makes of one: ends it, if it is still started, with this very token, and
     // stale. False otherwise; true if it has been ended so, for the same reason.
-    virtual async<bool> judge(run_mark who, run_end how) = 0;
+    virtual async<bool> end_stale(run_ref who, run_end how) = 0;
 
     // Removes runs of the job that are over, with their events and output. Those beyond the newest
     // `keep` go, and those that ended longer than `keep_for` ago (0: no such bound). At most
@@ -439,9 +439,9 @@ public:
     // False if there is none with this id.
     virtual async<bool> remove_trigger(std::string id) = 0;
 
-    // Both are false when it was so already, and stays so. unpause() raises job_entry::since.
-    virtual async<bool> pause(std::string job, std::string reason, std::string by) = 0;
-    virtual async<bool> unpause(std::string job) = 0;
+    // Both are false when it was so already, and stays so. resume_job() raises job_entry::since.
+    virtual async<bool> pause_job(std::string job, std::string reason, std::string by) = 0;
+    virtual async<bool> resume_job(std::string job) = 0;
 
     // -- jobs and nodes
 
@@ -456,7 +456,7 @@ public:
     virtual async<std::optional<job_entry>> find_job(std::string name) = 0;
 
     // The times of the entry are the journal's.
-    virtual async<void> node_beat(node_entry me) = 0;
+    virtual async<void> node_heartbeat(node_entry me) = 0;
     virtual async<void> node_leave(std::string id) = 0;
 
     // Those that were seen within a day, by name; of more than page_limit_max, those seen last.

@@ -94,7 +94,7 @@ struct grant {
 enum class renewal { renewed, lost, unknown };
 
 // "I still have it."
-struct held {
+struct held_lease {
     // The one that was granted.
     std::string key;
     fence_token token{};
@@ -155,7 +155,7 @@ public:
     // Extends many leases at once: one answer each, in order. Only a live holder with this token
     // extends its lease, and never to an earlier end. It creates no record, and takes nothing back
     // that was granted since. A failure means unknown for all.
-    virtual async<std::vector<renewal>> renew(std::span<const held> leases) = 0;
+    virtual async<std::vector<renewal>> renew(std::span<const held_lease> leases) = 0;
 
     // Ends a lease. True if this token was the live holder. Otherwise nothing has changed but
     // last_done, which a release as done raises while its token is the last one granted. The claim

@@ -29,7 +29,7 @@ class loop;
 // The version of the interface between pawl and its modules: of the headers in <pawl/spi/…> and all
 // that they include. It rises whenever a module has to be built anew. A module that was made for
 // another version is rejected.
-constexpr std::uint32_t engine_interface = 3;
+constexpr std::uint32_t engine_interface = 4;
 
 // Where an engine runs. One thread at a time drives the executor, and every verb is awaited on it.
 struct engine_context {

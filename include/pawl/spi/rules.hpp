@@ -31,7 +31,7 @@ struct store_time {
 };
 
 // Everything that a store remembers of one key.
-struct lease_state {
+struct lease_record {
     // 0: without a holder. An expired one stays until the next grant.
     fence_token holder{};
 
@@ -59,7 +59,7 @@ struct lease_state {
 
 // lease_store::acquire(). `state` changes only where a grant is the result. An occurrence that is
 // due more than `max_skew` after now.wall is answered as early.
-acquire_result<grant> acquire(lease_state& state, const claim& wanted, const store_time& now,
+acquire_result<grant> acquire(lease_record& state, const claim& wanted, const store_time& now,
                               millis max_skew);
 
 // What the end of a lease did.
@@ -72,16 +72,16 @@ struct end_effect {
 };
 
 // lease_store::withdraw() and lease_store::release(), which answer with `was_holder`.
-end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_time& now);
-end_effect release(lease_state& state, fence_token token, const release_options& how,
+end_effect withdraw(lease_record& state, const withdrawal& given_up, const store_time& now);
+end_effect release(lease_record& state, fence_token token, const release_options& how,
                    const store_time& now);
 
 // lease_store::renew(), of one lease, and lease_store::force_release(). True if `state` changed.
-bool renew(lease_state& state, const held& lease, const store_time& now);
-bool force_release(lease_state& state, fence_token token, millis delay, const store_time& now);
+bool renew(lease_record& state, const held_lease& lease, const store_time& now);
+bool force_release(lease_record& state, fence_token token, millis delay, const store_time& now);
 
 // What lease_store::inspect() and list() show.
-record describe(const std::string& key, const lease_state& state, const store_time& now);
+record describe(const std::string& key, const lease_record& state, const store_time& now);
 // In its place, the record of a key that cannot be read: list() shows it among the others. Who
 // asks for that key alone is told what is wrong; inspect_many() has nothing for it.
 record unreadable(const std::string& key);
@@ -99,9 +99,9 @@ struct token_range {
 token_range issued_tokens(std::optional<millis> quarantine, micros born_wall, micros now_wall,
                           millis max_skew);
 
-// lease_store::fence(). `newest` is 0 for a resource never seen, and is raised when the token is
+// lease_store::fence(). `highest` is 0 for a resource never seen, and is raised when the token is
 // accepted.
-fence_result check_fence(fence_token& newest, fence_token token, fence_rule rule,
+fence_result check_fence(fence_token& highest, fence_token token, fence_rule rule,
                          const token_range& issued = {});
 
 // What is left of the quarantine, for a store whose marker says that it was born at `born`, by the

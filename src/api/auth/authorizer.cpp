@@ -169,7 +169,7 @@ private:
     sessions sessions_;
     login_key links_of_{"", fresh_secret()};
     login_links links_;
-    recent<bool> rejections_told_;
+    lru_cache<bool> rejections_told_;
 };
 
 // ---- Who asks

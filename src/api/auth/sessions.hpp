@@ -1,7 +1,7 @@
 // Who is logged in with a browser. A machine: it is handed instants, and secrets that others drew.
 #pragma once
 
-#include "api/limits/recent.hpp"
+#include "api/limits/lru_cache.hpp"
 #include "api/request/call.hpp"
 
 #include <pawl/clock.hpp>
@@ -41,8 +41,8 @@ public:
     // False when there is none.
     bool close(const std::string& id) { return open_.erase(id); }
     template <class Predicate>
-    void close_if(Predicate is_over) {
-        open_.erase_if(is_over);
+    void close_if(Predicate is_finished) {
+        open_.erase_if(is_finished);
     }
 
     // When it ends unless it is used again, having been used now.
@@ -53,7 +53,7 @@ private:
     void make_room(const std::string& user, instant now);
 
     session_rules rules_;
-    recent<session> open_;
+    lru_cache<session> open_;
 };
 
 }  // namespace pawl::api

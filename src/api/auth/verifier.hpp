@@ -7,8 +7,8 @@
 #pragma once
 
 #include "api/auth/token.hpp"
-#include "api/limits/network_line.hpp"
-#include "api/limits/recent.hpp"
+#include "api/limits/fair_network_queue.hpp"
+#include "api/limits/lru_cache.hpp"
 #include "api/limits/throttle.hpp"
 #include "api/request/call.hpp"
 #include "config/settings.hpp"
@@ -101,10 +101,10 @@ private:
     std::map<std::string, config::user_settings, std::less<>> users_;  // those one can log in as
     std::uint64_t generation_ = 0;                                     // of users_
     bool working_ = false;
-    network_line<shared_check> line_;
+    fair_network_queue<shared_check> line_;
     std::map<std::string, shared_check> unsettled_;  // by digest
-    recent<caller> right_;
-    recent<auth_result> wrong_;
+    lru_cache<caller> right_;
+    lru_cache<auth_result> wrong_;
     throttle addresses_;
     throttle names_;
     throttle nameless_;

@@ -134,7 +134,7 @@ std::string no_live_agent(const std::vector<node_entry>& nodes) {
     const node_entry* last = nullptr;
     const node_entry* leaving = nullptr;
     for (const auto& one : nodes) {
-        if (one.age <= schedule::node_silence_max) leaving = &one;
+        if (one.age <= schedule::node_heartbeat_timeout) leaving = &one;
         if (last == nullptr || one.last_seen > last->last_seen) last = &one;
     }
     if (leaving != nullptr)
@@ -217,7 +217,7 @@ std::string unpublished(const job_facts& job, const shared_facts& around) {
     for (const auto& one : *around.nodes)
         if (one.name == entry.node && (publisher == nullptr || one.age < publisher->age))
             publisher = &one;
-    if (publisher != nullptr && publisher->age > schedule::node_silence_max)
+    if (publisher != nullptr && publisher->age > schedule::node_heartbeat_timeout)
         return "the agent that has it, " + shown(entry.node) + ", has been unresponsive since " +
                when(publisher->last_seen) + ", and no other has published it since then";
     const auto expiry = published_lately * static_cast<long>(1 + around.jobs / 1000);
@@ -463,7 +463,7 @@ bool waited_in_vain(const run_record& run) {
 }
 
 void failure_streak::add(const run_record& run) {
-    if (over || !is_over(run.status)) return;
+    if (over || !is_finished(run.status)) return;
     over = run.status == run_status::completed;
     if (!has_failed(run.status)) return;
     since = run.completed_at.value_or(run.started_at);

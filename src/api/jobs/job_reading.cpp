@@ -2,7 +2,7 @@
 
 #include "api/jobs/control_look.hpp"
 #include "api/jobs/run_rows.hpp"
-#include "api/limits/slices.hpp"
+#include "api/limits/cooperative_yield.hpp"
 #include "api/request/list_writer.hpp"
 #include "api/route_caches.hpp"
 #include "documents/documents.hpp"
@@ -257,11 +257,11 @@ async<void> read_active(shared_context around, std::shared_ptr<health_inputs> no
 async<void> judge_all(std::shared_ptr<job_operation> all) {
     const auto facts = context_of(*all->now);
     bool suspicious = false;
-    slices turn{all->around->core->loop()};
+    cooperative_yield turn{all->around->core->loop()};
     for (auto& one : all->jobs) {
         one.how = judge(facts_of(one, *all->now), facts);
         suspicious = suspicious || one.how.since.has_value();
-        if (!turn.is_over()) continue;
+        if (!turn.is_due()) continue;
         auto turning = turn.give_turn();
         co_await std::move(turning);
     }
@@ -351,14 +351,14 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     all->how = how;
     std::vector<std::string> keys;
     std::size_t others_left = other_keys_max;
-    slices turn{around->core->loop()};
+    cooperative_yield turn{around->core->loop()};
     for (auto& entry : entries) {
         job_reading one;
         one.terms = terms_of(*around, entry);
         one.entry = std::move(entry);
         add_keys(one, how, others_left, keys);
         all->jobs.push_back(std::move(one));
-        if (!turn.is_over()) continue;
+        if (!turn.is_due()) continue;
         auto turning = turn.give_turn();
         co_await std::move(turning);
     }
@@ -373,7 +373,7 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     now->store_trouble = locks->trouble;
     for (auto& one : all->jobs) {
         put_together(one, *now, locks->locks, how);
-        if (!turn.is_over()) continue;
+        if (!turn.is_due()) continue;
         auto turning = turn.give_turn();
         co_await std::move(turning);
     }
@@ -469,10 +469,10 @@ async<std::vector<json::object>> job_documents(shared_context around, std::strin
     const auto page = co_await std::move(reading);
     if (page.has_error()) co_return page.error();
     std::vector<json::object> all;
-    slices turn{around->core->loop()};
+    cooperative_yield turn{around->core->loop()};
     for (const auto& one : page->jobs) {
         all.push_back(json_of(one, *page->now, runs));
-        if (!turn.is_over()) continue;
+        if (!turn.is_due()) continue;
         auto turning = turn.give_turn();
         co_await std::move(turning);
     }

@@ -292,6 +292,7 @@ awaitable<http::response> show_what_would_run(shared_context around,
 struct queued_runs {
     std::vector<std::string> ids{};
     std::optional<failure> trouble{};  // behind those
+    std::size_t wanted = 0;
     std::string rejected{};            // one line; nothing is queued then
 };
 
@@ -301,9 +302,9 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
                                   std::shared_ptr<const documents::job_terms> job,
                                   std::shared_ptr<const run_request> request) {
     queued_runs made;
-    work_line::turn turn;
+    fair_semaphore::turn turn;
     if (!request->arguments.empty()) {
-        auto entering = work_line::enter(around->remembered->queuing, user);
+        auto entering = fair_semaphore::enter(around->remembered->queuing, user);
         turn = co_await std::move(entering);
     }
     auto choosing = choose_partitions(around, job, request);
@@ -320,6 +321,7 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
     }
     const journals::queue_size wanted{partitions->size(),
                                       partitions->size() * journals::bytes_of(request->arguments)};
+    made.wanted = partitions->size();
     if (auto full =
             journals::request_fault((*look)->queued, (*look)->queued_of_job(job->name), wanted)) {
         made.rejected = std::move(*full);
@@ -332,7 +334,8 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
         what.job = job->name;
         what.partition = partition;
         what.arguments = request->arguments;
-        what.past = request->resume ? inheritance::last_saved : inheritance::none;
+        what.starts_from =
+            request->resume ? checkpoint_source::last_saved : checkpoint_source::none;
         what.by = user;
         auto id = what.id;
         auto adding = around->records->add_trigger(std::move(what));
@@ -356,9 +359,6 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
     if (queued.trouble && queued.ids.empty()) co_return problem_of(*queued.trouble);
     json::array ids(queued.ids.begin(), queued.ids.end());
     if (queued.trouble) {
-        auto telling = audit_change(around, asked, "job.run", job->name,
-                                    "only " + std::to_string(ids.size()) + " of its partitions");
-        co_await std::move(telling);
         json::object more;
         more["ids"] = std::move(ids);
         auto partly =
@@ -367,10 +367,6 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
         partly.set("Retry-After", "1");
         co_return partly;
     }
-    const auto past = request->resume ? inheritance::last_saved : inheritance::none;
-    auto words = documents::words_of_request(past, request->arguments);
-    auto telling = audit_change(around, asked, "job.run", job->name, std::move(words));
-    co_await std::move(telling);
     json::object document;
     document["job"] = job->name;
     document["ids"] = std::move(ids);

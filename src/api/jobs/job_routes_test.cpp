@@ -43,7 +43,7 @@ struct job_world : api_world {
         node.name = "node-a";
         node.running = running;
         node.running_max = 4;
-        journal([&](pawl::journal& records) { return records.node_beat(node); });
+        journal([&](pawl::journal& records) { return records.node_heartbeat(node); });
     }
     void begin_run(const std::string& id, const std::string& job, std::uint64_t token,
                    const std::string& saved = {}, std::uint32_t partition = 0) {
@@ -53,12 +53,12 @@ struct job_world : api_world {
         start.partition = partition;
         start.trigger = "manual";
         journal([&](pawl::journal& records) { return records.begin(start); });
-        run_mark who{id, fence_token{token}};
+        run_ref who{id, fence_token{token}};
         if (!saved.empty())
             journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
     }
     void end_run(const std::string& id, std::uint64_t token, run_end end = {}) {
-        run_mark who{id, fence_token{token}};
+        run_ref who{id, fence_token{token}};
         journal([&](pawl::journal& records) { return records.finish(who, end); });
     }
     control_state seen() {
@@ -317,7 +317,7 @@ TEST(JobRoutes, ARunIsAskedForOnTheControlStateAndAudited) {
     EXPECT_THAT(ids, ElementsAre(control_state.triggers[0].id, control_state.triggers[1].id));
     EXPECT_EQ(control_state.triggers[0].by, "alice");
     EXPECT_THAT(control_state.triggers[0].arguments, ElementsAre("--day", "x y"));
-    EXPECT_EQ(control_state.triggers[0].past, inheritance::last_saved);
+    EXPECT_EQ(control_state.triggers[0].starts_from, checkpoint_source::last_saved);
     EXPECT_EQ(control_state.triggers[1].partition, 1u);
     EXPECT_THAT(world.audited(), ElementsAre("alice job.run a resume, arguments '--day' 'x y'"));
 }
@@ -506,7 +506,8 @@ TEST(JobRoutes, APauseThatNoNodeWouldReadIsRejected) {
     job_world world;
     for (std::size_t i = 0; i < journals::pauses_max; ++i) {
         const auto name = "a-" + std::to_string(i);
-        world.journal([&](pawl::journal& records) { return records.pause(name, "all", "alice"); });
+        world.journal(
+            [&](pawl::journal& records) { return records.pause_job(name, "all", "alice"); });
     }
     world.publish("a-7");
     world.publish("z");

@@ -1,7 +1,7 @@
 // What a run writes, as it writes it: to be read by parts, and to be followed.
 #pragma once
 
-#include "api/limits/recent.hpp"
+#include "api/limits/lru_cache.hpp"
 #include "api/limits/user_quota.hpp"
 #include "api/request/context.hpp"
 #include "http/message.hpp"
@@ -72,7 +72,7 @@ private:
     // Constant after construction
     shared_context around_;
     // State
-    recent<std::shared_ptr<glimpse>> parts_{parts_kept_max, part_kept};  // by run and offset
+    lru_cache<std::shared_ptr<glimpse>> parts_{parts_kept_max, part_kept};  // by run and offset
     std::shared_ptr<user_quota> followers_ =
         std::make_shared<user_quota>(user_quota::rules{followers_max, followers_of_user_max});
 };

@@ -274,7 +274,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     auto found = co_await std::move(finding);
     if (auto* rejected = std::get_if<http::response>(&found)) co_return std::move(*rejected);
     const auto& run = std::get<run_record>(found);
-    if (is_over(run.status)) co_return over_already(run);
+    if (is_finished(run.status)) co_return over_already(run);
     auto words = documents::cancel_words(asked->who.name, reason);
     auto requesting = around->records->request_cancel(id, std::move(words));
     const auto told = co_await std::move(requesting);
@@ -285,9 +285,6 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
         const auto ended = co_await std::move(again);
         co_return over_already(ended.has_value() && *ended ? **ended : run);
     }
-    auto telling =
-        audit_change(around, asked, "run.cancel", id, documents::cancel_words(run.job, reason));
-    co_await std::move(telling);
     auto status = run.status;
     if (status == run_status::abandoned) {
         // No runner has it, so it is over at once.

@@ -41,12 +41,12 @@ struct run_world : api_world {
     void end_run(const std::string& id, run_status how = run_status::completed) {
         run_end end;
         end.status = how;
-        run_mark who{id, fence_token{7}};
+        run_ref who{id, fence_token{7}};
         journal([&](pawl::journal& records) { return records.finish(who, end); });
     }
     void write(const std::string& id, std::uint64_t offset, const std::string& bytes,
                std::uint64_t limit = 8 << 20) {
-        run_mark who{id, fence_token{7}};
+        run_ref who{id, fence_token{7}};
         journal([&](pawl::journal& records) {
             return records.append_output(who, offset, bytes, limit);
         });
@@ -114,7 +114,7 @@ TEST(RunRoutes, APageOfLongCheckpointsEndsWhereItIsFull) {
     for (int i = 100; i < 180; ++i) {
         begun.push_back(std::to_string(i));
         world.begin_run(begun.back());
-        const run_mark who{begun.back(), fence_token{7}};
+        const run_ref who{begun.back(), fence_token{7}};
         world.journal([&](pawl::journal& records) { return records.checkpoint(who, text); });
     }
     int pages = 0;
@@ -417,7 +417,7 @@ TEST(RunRoutes, ARunMayBeFollowedBeforeItBegins) {
     run_start start{"1", "report", "job/report"};
     start.token = fence_token{7};
     start.trigger = "manual";
-    start.answers_trigger = true;
+    start.consumes_trigger = true;
     world.journal([&](pawl::journal& records) { return records.begin(start); });
     world.write("1", 0, "hello");
     ASSERT_TRUE(one.ears->hears("hello"));

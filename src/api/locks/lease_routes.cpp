@@ -449,7 +449,7 @@ awaitable<http::response> renew(shared_state state, shared_call asked) {
     auto looking = right_fault(state, asked, which);
     auto rejected = co_await std::move(looking);
     if (rejected) co_return std::move(*rejected);
-    std::array<held, 1> leases;
+    std::array<held_lease, 1> leases;
     leases[0].key = which.key;
     leases[0].token = which.token;
     leases[0].ttl = ttl;
@@ -620,10 +620,10 @@ awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     if (answer->accepted) co_return http::response{204};
     state->around->instruments->rejected(resource);
     json::object more;
-    more["newest"] = number(answer->newest);
+    more["newest"] = number(answer->highest);
     co_return problem(409,
                       shown_token + " is stale for '" + base::printable(resource) +
-                          "', which has seen token " + std::to_string(number(answer->newest)) +
+                          "', which has seen token " + std::to_string(number(answer->highest)) +
                           ": do not write",
                       std::move(more));
 }

@@ -248,7 +248,7 @@ TEST(LockRoutes, AForcedReleaseOfARunThatWillHearOfItWaitsForThatAndItsGrace) {
         node_entry agent;
         agent.id = heard ? held.owner() : "another";
         agent.name = "node-a";
-        world.journal([&](pawl::journal& records) { return records.node_beat(agent); });
+        world.journal([&](pawl::journal& records) { return records.node_heartbeat(agent); });
         // A renewal with its jitter, what an answer may take, and the grace.
         constexpr auto enough = 99'000 + 2'000 + 3'000;
         const auto shown = world.ask({"GET", "/api/v1/locks/job/report"});

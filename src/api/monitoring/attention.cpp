@@ -102,7 +102,7 @@ void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
     std::unordered_set<std::string> live, lately;
     for (const auto& one : seen.nodes) {
         if (is_lately(seen, one.last_seen)) lately.insert(one.name);
-        if (one.age <= schedule::node_silence_max) live.insert(one.name);
+        if (one.age <= schedule::node_heartbeat_timeout) live.insert(one.name);
     }
     if (live.empty() && !seen.jobs.empty())
         all.push_back({severity::fail, "node_unresponsive", "all agents",
@@ -112,7 +112,7 @@ void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
     // Those that are left have to carry the work of all, and may go for the same reason.
     const auto level = 2 * live.size() < lately.size() ? severity::fail : severity::warn;
     for (const auto& one : seen.nodes) {
-        if (one.age <= schedule::node_silence_max || live.contains(one.name)) continue;
+        if (one.age <= schedule::node_heartbeat_timeout || live.contains(one.name)) continue;
         const auto runs = one.running > 0 ? ", with " + std::to_string(one.running) +
                                                 (one.running == 1 ? " run" : " runs") + " then"
                                           : std::string{};

@@ -78,12 +78,13 @@ awaitable<void> yield(shared_context around) {
 
 awaitable<std::shared_ptr<const verification>> walk_audit(shared_context around, std::string head) {
     journals::chain_walk walk{std::move(head)};
-    while (!walk.is_over()) {
+    while (!walk.is_finished()) {
         auto listing = around->records->list_audit(walk.before(), page_limit_max);
         const auto page = co_await std::move(listing);
         if (page.has_error()) co_return std::make_shared<const verification>(page.error());
         if (page->empty()) walk.take({});
-        for (std::size_t from = 0; from < page->size() && !walk.is_over(); from += hashes_at_once) {
+        for (std::size_t from = 0; from < page->size() && !walk.is_finished();
+             from += hashes_at_once) {
             const auto many = std::min(hashes_at_once, page->size() - from);
             walk.take(std::span{*page}.subspan(from, many));
             auto yielding = yield(around);

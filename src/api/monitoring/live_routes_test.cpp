@@ -86,7 +86,7 @@ TEST(LiveRoutes, AViewerWhoLagsByTooManyBytesIsLetGoOf) {
             start.token = fence_token{7};
             start.trigger = "manual";
             world.journal([&](pawl::journal& records) { return records.begin(start); });
-            const run_mark who{start.id, fence_token{7}};
+            const run_ref who{start.id, fence_token{7}};
             world.journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
         }
     };

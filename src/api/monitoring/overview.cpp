@@ -400,7 +400,7 @@ json::object counts_of(const overview_inputs& all, std::size_t active, std::size
     };
     for (const auto& [job, asked] : all.now->triggers) triggers += asked.size();
     for (const auto& one : all.now->nodes)
-        if (one.age > schedule::node_silence_max) ++unresponsive;
+        if (one.age > schedule::node_heartbeat_timeout) ++unresponsive;
     json::object made;
     made["locks_held"] = all.held;
     made["locks_in_cooldown"] = all.in_cooldown;

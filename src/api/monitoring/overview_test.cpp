@@ -45,7 +45,7 @@ struct control_world : api_world {
         node.id = name + ":1:2:ab";
         node.name = name;
         node.running_max = 4;
-        journal([&](pawl::journal& records) { return records.node_beat(node); });
+        journal([&](pawl::journal& records) { return records.node_heartbeat(node); });
     }
     void publish(const std::vector<std::string>& names, const std::string& schedule = "") {
         std::vector<job_entry> entries;
@@ -70,7 +70,7 @@ struct control_world : api_world {
         run_end end;
         end.status = *how;
         end.exit_status = 3;
-        run_mark who{id, fence_token{7}};
+        run_ref who{id, fence_token{7}};
         journal([&](pawl::journal& records) { return records.finish(who, end); });
     }
     void append_audit(int count) {
@@ -136,7 +136,7 @@ TEST(Overview, ItCountsWhatThereIs) {
     world.run("2", "b", run_status::completed);
     auto held = *world.others.try_acquire("k", {.ttl = 60s});
     world.others.try_acquire("l", {.ttl = 60s, .min_hold = 60s}).value().release();
-    world.journal([](pawl::journal& records) { return records.pause("c", "later", "alice"); });
+    world.journal([](pawl::journal& records) { return records.pause_job("c", "later", "alice"); });
     const auto seen = world.read_overview();
     EXPECT_EQ(counted(seen, "locks_held"), 1);
     EXPECT_EQ(counted(seen, "locks_in_cooldown"), 1);

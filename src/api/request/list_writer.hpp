@@ -4,7 +4,7 @@
 // several times the memory.
 #pragma once
 
-#include "api/limits/slices.hpp"
+#include "api/limits/cooperative_yield.hpp"
 #include "api/request/call.hpp"
 #include "http/message.hpp"
 
@@ -27,7 +27,7 @@ public:
 
     // REQUIRES: give_turn() is awaited before the next one where turn_is_over().
     void add(const boost::json::object& one);
-    bool turn_is_over() const { return slices_.is_over(); }
+    bool turn_is_over() const { return slices_.is_due(); }
     boost::asio::awaitable<void> give_turn() { return slices_.give_turn(); }
 
     std::size_t size() const noexcept { return count_; }
@@ -42,7 +42,7 @@ public:
 private:
     void digest();
 
-    slices slices_;
+    cooperative_yield slices_;
     std::string text_;
     std::string digests_;  // of what has been written, piece by piece
     std::size_t digested_ = 0;

@@ -506,7 +506,7 @@ cancelled_run api_client::cancel_run(const std::string& id, const std::string& r
     told.withdrawn = read.flag("withdrawn");
     // An earlier agent does not tell.
     if (!told.withdrawn && read.find("run_status") != nullptr)
-        told.is_over = read.text("run_status") == name_of(run_status::cancelled);
+        told.is_finished = read.text("run_status") == name_of(run_status::cancelled);
     if (read.fault()) throw store_error{*read.fault()};
     return told;
 }

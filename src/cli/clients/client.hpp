@@ -56,8 +56,8 @@ struct run_details {
 
 struct cancelled_run {
     std::string job;
-    bool withdrawn = false;  // it had not begun
-    bool is_over = false;    // no node had it
+    bool withdrawn = false;    // it had not begun
+    bool is_finished = false;  // no node had it
 };
 
 // Takes what a run has written. Throws exit_error when it takes no more.

@@ -2,7 +2,7 @@
 
 #include "cli/output/output.hpp"
 #include "runs/recorder.hpp"
-#include "runs/silence.hpp"
+#include "runs/stale_run.hpp"
 #include "time/clocks.hpp"
 
 #include <chrono>
@@ -25,21 +25,21 @@ bool is_for_us(const run_record& run, const std::string& key) {
 // A program goes on writing about a run for a while when the journal was away. `pawl exec` does
 // not, so that nothing is in doubt. How long that may be is told by this host's clock, which one
 // that is wrong tells too early or too late.
-bool may_still_be_told(const run_record& run, runs::silence what) {
+bool may_still_be_told(const run_record& run, runs::stale_state what) {
     if (run.trigger == "exec") return false;
     const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
-    return what == runs::silence::in_doubt ||
+    return what == runs::stale_state::in_doubt ||
            now - millis{run.last_heartbeat} < runs::recording_timeout;
 }
 
 // True when it is over now.
-async<bool> judge(std::shared_ptr<journal> rows, run_record one, lock_reader inspect) {
+async<bool> end_stale(std::shared_ptr<journal> rows, run_record one, lock_reader inspect) {
     auto looking = inspect(one.key);
     const auto lock = co_await std::move(looking);
     if (lock.has_error()) co_return lock.error();
-    const auto told = runs::judge_silence(one, *lock);
-    if (told.what == runs::silence::alive || may_still_be_told(one, told.what)) co_return false;
-    auto judging = rows->judge({one.id, one.token}, told.how);
+    const auto told = runs::resolve_stale_run(one, *lock);
+    if (told.what == runs::stale_state::alive || may_still_be_told(one, told.what)) co_return false;
+    auto judging = rows->end_stale({one.id, one.token}, told.how);
     auto judged = co_await std::move(judging);
     if (judged.has_value() && *judged)
         log(log_level::debug, "run " + std::string{name_of(told.how.status)} + " key=" + one.key +
@@ -57,20 +57,20 @@ struct counted {
 async<bool> judge_some(std::shared_ptr<journal> rows, std::string key, lock_reader inspect,
                        counted& all) {
     auto finding = rows->stale_runs(seen_at_once_max, all.left);
-    const auto silent = co_await std::move(finding);
-    if (silent.has_error()) co_return silent.error();
-    all.seen += silent->size();
-    for (const auto& one : *silent) {
+    const auto stale = co_await std::move(finding);
+    if (stale.has_error()) co_return stale.error();
+    all.seen += stale->size();
+    for (const auto& one : *stale) {
         if (!is_for_us(one, key)) {
             ++all.left;
             continue;
         }
-        auto judging = judge(rows, one, inspect);
+        auto judging = end_stale(rows, one, inspect);
         const auto over = co_await std::move(judging);
         if (over.has_error() && ++all.unjudged > unjudged_max) co_return over.error();
         if (over.has_error() || !*over) ++all.left;
     }
-    co_return !silent->empty();
+    co_return !stale->empty();
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ fence_result run_client::check_fence(const std::string& resource, fence_token to
     judged.accepted = is_set(told, "accepted");
     judged.never_issued = is_set(told, "never_issued");
     if (const auto* newest = told.if_contains("newest"))
-        judged.newest = fence_token{newest->to_number<std::uint64_t>()};
+        judged.highest = fence_token{newest->to_number<std::uint64_t>()};
     return judged;
 }
 

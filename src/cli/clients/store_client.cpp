@@ -115,7 +115,7 @@ private:
     health::diagnosis diagnose(const store_settings& settings, const health::doctor_bounds& bounds);
 
     // Once: a run whose process is dead is ended before it is shown.
-    void judge_silent() {
+    void end_orphaned_exec_runs() {
         if (std::exchange(judged_, true)) return;
         const auto inspect = [this](std::string key) -> async<std::optional<record>> {
             co_return inspect_or_fail(key);
@@ -285,7 +285,7 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         one.job = job.name;
         one.partition = partition;
         one.arguments = what.arguments;
-        one.past = what.resume ? inheritance::last_saved : inheritance::none;
+        one.starts_from = past;
         one.by = actor_name();
         try {
             ask(verbs().add_trigger(one));
@@ -296,14 +296,15 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
             // What was queued runs.
             tell_queued_in_part(ids);
             note_audit("job.run", job.name,
+    const auto past = what.resume ? checkpoint_source::last_saved : checkpoint_source::none;
+    const auto words = documents::words_of_request(past, what.arguments);
                        "only " + std::to_string(ids.size()) + " of its partitions" +
                            (unknown ? " (whether the last was queued is not known)" : ""));
             throw;
         }
         ids.push_back(one.id);
     }
-    const auto past = what.resume ? inheritance::last_saved : inheritance::none;
-    note_audit("job.run", job.name, documents::words_of_request(past, what.arguments));
+    note_audit("job.run", job.name, words);
     return ids;
 }
 
@@ -330,7 +331,7 @@ bool store_client::resume_job(const std::string& name) {
 // A cursor that no page gave is a mistake in the command line; nothing else here can be rejected.
 run_page store_client::list_runs(const run_filter& which, const std::string& after,
                                  std::size_t limit) {
-    judge_silent();
+    end_orphaned_exec_runs();
     try {
         return ask(verbs().list_runs(which, after, limit));
     } catch (const store_error& error) {
@@ -341,7 +342,7 @@ run_page store_client::list_runs(const run_filter& which, const std::string& aft
 
 // What is in the control state is read first: a trigger makes way for its row in one step.
 seen_run store_client::look_for_run(const std::string& id) {
-    judge_silent();
+    end_orphaned_exec_runs();
     const auto seen = ask(verbs().read_control_state());
     seen_run made;
     made.run = ask(verbs().find_run(id));
@@ -379,7 +380,7 @@ run_record store_client::known_run(const std::string& id) {
 }
 
 run_details store_client::show_run(const std::string& id) {
-    judge_silent();
+    end_orphaned_exec_runs();
     run_details made;
     made.run = known_run(id);
     made.history = ask(verbs().history(id));
@@ -417,9 +418,8 @@ cancelled_run store_client::cancel_run(const std::string& id, const std::string&
     if (is_over(run.status) || !ask(verbs().request_cancel(id, words)))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
-    note_audit("run.cancel", id, documents::cancel_words(run.job, reason));
     const bool had_no_node = run.status == run_status::abandoned;
-    return {run.job, false, had_no_node && is_over(known_run(id).status)};
+    return {run.job, false, had_no_node && is_finished(known_run(id).status)};
 }
 
 // -- the store's health
@@ -434,7 +434,7 @@ health::diagnosis store_client::diagnose(const store_settings& settings,
         return made;
     }
     try {
-        judge_silent();
+        end_orphaned_exec_runs();
     } catch (const std::exception& error) {
         log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
     }

@@ -27,10 +27,10 @@ status check(const globals& options, const check_options& what) {
         print_json(boost::json::object{{"resource", what.resource},
                                        {"fence_token", number(token)},
                                        {"accepted", answer.accepted},
-                                       {"newest", number(answer.newest)}});
+                                       {"newest", number(answer.highest)}});
     if (answer.accepted) return status::done;
     // An agent's API says no more than the newest.
-    if (answer.never_issued || token > answer.newest) {
+    if (answer.never_issued || token > answer.highest) {
         if (!options.json)
             std::cerr << "pawl: invalid fencing token " << number(token)
                       << "; the store has not issued it: expected one like $PAWL_FENCE_TOKEN\n";
@@ -38,7 +38,7 @@ status check(const globals& options, const check_options& what) {
     }
     if (!options.json)
         std::cerr << "pawl: stale: token " << number(token) << " is "
-                  << (what.once ? "not newer than " : "older than ") << number(answer.newest)
+                  << (what.once ? "not newer than " : "older than ") << number(answer.highest)
                   << ", the newest seen for '" << base::printable(what.resource) << "'\n";
     return status::rejected;
 }

@@ -229,7 +229,7 @@ std::optional<run_record> wait_for_run(client& asked, const std::string& id) {
     bool told = false;
     for (;;) {
         const auto seen = look_at_run(asked, id, told);
-        if (seen && seen->run && is_over(seen->run->status)) return seen->run;
+        if (seen && seen->run && is_finished(seen->run->status)) return seen->run;
         if (seen && !seen->run && !seen->waits_for) return std::nullopt;
         time::pause_until(lease_clock::now() + (seen ? wait_interval : wait_interval_unanswered));
     }

@@ -60,7 +60,7 @@ status verify_audit(const globals& options, const std::string& head) {
                                             "'; expected the 64 hexadecimal digits of a hash"};
     const auto asked = open_client(options);
     journals::chain_walk walk{head};
-    while (!walk.is_over()) {
+    while (!walk.is_finished()) {
         const auto some = asked->list_audit(walk.before(), page_limit_max);
         walk.take(some);
     }

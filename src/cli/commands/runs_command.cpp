@@ -231,9 +231,9 @@ status cancel_run(const globals& options, const std::string& given, const std::s
     const auto id = whole_id(*asked, given);
     const auto done = asked->cancel_run(id, reason);
     tell_cancelled(options, id, done.job,
-                   done.withdrawn ? "withdrew queued"
-                   : done.is_over ? "cancelled"
-                                  : "cancelling");
+                   done.withdrawn     ? "withdrew queued"
+                   : done.is_finished ? "cancelled"
+                                      : "cancelling");
     return asked->outcome();
 }
 
@@ -267,7 +267,7 @@ status save_checkpoint(const globals& options, const std::string& argument) {
                                             std::to_string(nul + 1) +
                                             "; expected bytes that an environment variable can "
                                             "hold, so encode it, such as with base64"};
-    run_mark who{id, fence_token{token.empty() ? 0 : token_option(token)}};
+    run_ref who{id, fence_token{token.empty() ? 0 : token_option(token)}};
     const auto save = [&] {
         if (const auto asked = run_client::inside_run(options)) return asked->save_checkpoint(text);
         journal_client records{options};

@@ -87,7 +87,7 @@ struct demo_state {
     std::size_t victim = 0;
     std::int64_t occurrence = 0;
     pid_t command = 0, guard = 0;
-    instant struck{};
+    instant injected_at{};
     std::optional<std::chrono::nanoseconds> after_freeze, after_kill;
 };
 
@@ -181,7 +181,8 @@ private:
         }
     }
 
-    // Every occurrence has begun, and whatever began has ended, but for what was struck.
+    // Every occurrence has begun, and whatever began has ended, but for the faults that were
+    // injected.
     bool is_played() const {
         return static_cast<std::int64_t>(runs_.size()) == last_ - first_ + 1 && open_.empty();
     }
@@ -268,12 +269,12 @@ private:
     // Strikes a node in the middle of its run, and measures how long the next one takes to begin.
     void play_on(const event& now) {
         const auto& who = nodes_[now.node];
-        const auto since = [&] { return now.at - state_.struck; };
+        const auto since = [&] { return now.at - state_.injected_at; };
         switch (state_.now) {
             case demo_state::act::calm:
                 if (now.occurrence < first_ + (last_ - first_) / 5) return;
-                strike(now, SIGSTOP, demo_state::act::frozen,
-                       "frozen in the middle of its run (SIGSTOP)");
+                inject_fault(now, SIGSTOP, demo_state::act::frozen,
+                             "frozen in the middle of its run (SIGSTOP)");
                 return;
             case demo_state::act::frozen:
                 state_.after_freeze = since();
@@ -290,8 +291,8 @@ private:
                 if (now.occurrence < first_ + (last_ - first_) * 3 / 5 ||
                     (now.node == state_.victim && !is_late))
                     return;
-                strike(now, SIGKILL, demo_state::act::killed,
-                       "killed in the middle of its run (SIGKILL)");
+                inject_fault(now, SIGKILL, demo_state::act::killed,
+                             "killed in the middle of its run (SIGKILL)");
                 nodes_[now.node].killed = true;
                 return;
             }
@@ -313,7 +314,7 @@ private:
     }
 
     // As a machine that stands still, or is gone: the agent with its guard and its command.
-    void strike(const event& now, int signal, demo_state::act next, const std::string& what) {
+    void inject_fault(const event& now, int signal, demo_state::act next, const std::string& what) {
         nodes_[now.node].process.signal(signal);
         state_.command = now.command;
         state_.guard = now.guard;
@@ -326,7 +327,7 @@ private:
         state_.now = next;
         state_.victim = now.node;
         state_.occurrence = now.occurrence;
-        state_.struck = lease_clock::now();
+        state_.injected_at = lease_clock::now();
         print_line(nodes_[now.node].process.name(), now.occurrence, now.token, what, shade::bad);
     }
 

@@ -58,20 +58,21 @@ std::string since_text(std::chrono::nanoseconds duration) {
     return text;
 }
 
-enum class blow { freeze, kill };
+enum class fault { freeze, kill };
 
 class drill {
 public:
-    drill(const std::string& store_url, locks& store, std::string fenced_by, millis ttl, blow how)
+    drill(const std::string& store_url, locks& store, std::string fenced_by, millis ttl, fault how)
         : store_url_{store_url},
           store_{store},
           fenced_by_{std::move(fenced_by)},
           ttl_{ttl},
-          blow_{how},
-          key_{how == blow::freeze ? "pawl-drill/pause" : "pawl-drill/crash"} {
-        report_.name = how == blow::freeze ? "pause" : "crash";
-        report_.title = how == blow::freeze ? "a holder is frozen until its lease expires (SIGSTOP)"
-                                            : "a holder is killed (SIGKILL)";
+          fault_{how},
+          key_{how == fault::freeze ? "pawl-drill/pause" : "pawl-drill/crash"} {
+        report_.name = how == fault::freeze ? "pause" : "crash";
+        report_.title = how == fault::freeze
+                            ? "a holder is frozen until its lease expires (SIGSTOP)"
+                            : "a holder is killed (SIGKILL)";
     }
 
     scenario_report run() {
@@ -82,11 +83,11 @@ public:
         await(successor, "waiting");
         const auto before = count(holder, "wrote");
         await_until(holder, "another write", [&] { return count(holder, "wrote") > before; });
-        const auto struck = strike(holder);
+        const auto injected_at = inject_fault(holder);
         await(successor, "granted");
         const auto granted = last(successor, "granted");
         report_.successor_token = granted.token;
-        report_.takeover = std::chrono::floor<millis>(granted.at - struck);
+        report_.takeover = std::chrono::floor<millis>(granted.at - injected_at);
         await(successor, "wrote");
         judge_takeover(holder, granted);
         late_write(holder);
@@ -153,18 +154,19 @@ private:
     }
 
     // Returns when.
-    instant strike(self_process& holder) {
-        holder.signal(blow_ == blow::freeze ? SIGSTOP : SIGKILL);
-        const auto struck = add(blow_ == blow::freeze ? "froze the holder" : "killed the holder");
-        report_.events.strike(holder.name(), struck);
+    instant inject_fault(self_process& holder) {
+        holder.signal(fault_ == fault::freeze ? SIGSTOP : SIGKILL);
+        const auto injected_at =
+            add(fault_ == fault::freeze ? "froze the holder" : "killed the holder");
+        report_.events.inject(holder.name(), injected_at);
         // What it said last may still be under way.
-        while (blow_ == blow::kill && holder.is_talking())
+        while (fault_ == fault::kill && holder.is_talking())
             holder.read([&](const std::string& line) { take(holder, line); });
-        return struck;
+        return injected_at;
     }
 
     void judge_takeover(self_process& holder, const drill_event& granted) {
-        // Heartbeats of the holder that were under way when it was struck moved its trust.
+        // Heartbeats of the holder that were under way when the fault was injected moved its trust.
         drain(holder);
         instant trusted{};
         for (const auto& one : report_.events.all())
@@ -185,7 +187,7 @@ private:
     }
 
     void late_write(self_process& holder) {
-        if (blow_ == blow::freeze) {
+        if (fault_ == fault::freeze) {
             const auto before = count(holder, "wrote");
             add("woke the holder");
             holder.signal(SIGCONT);
@@ -208,7 +210,7 @@ private:
         const auto answer = store_.check_fence(key_, fence_token{report_.holder_token});
         add(answer.accepted ? "late write of the killed holder: accepted"
                             : "late write of the killed holder: rejected",
-            number(answer.newest));
+            number(answer.highest));
         require(!answer.accepted,
                 "a late write of the killed holder was rejected by " + fenced_by_);
     }
@@ -217,7 +219,7 @@ private:
     locks& store_;
     const std::string fenced_by_;
     const millis ttl_;
-    const blow blow_;
+    const fault fault_;
     const std::string key_;
     scenario_report report_;
 };
@@ -309,7 +311,8 @@ std::string host_name() {
     return name;
 }
 
-status run_drill(const globals& options, const std::vector<blow>& blows, const drill_options& how) {
+status run_drill(const globals& options, const std::vector<fault>& faults,
+                 const drill_options& how) {
     const auto ttl = duration_option("--ttl", how.ttl);
     if (ttl < ttl_min || ttl > ttl_max)
         throw exit_error{status::usage,
@@ -337,7 +340,7 @@ status run_drill(const globals& options, const std::vector<blow>& blows, const d
     }
     bool passed = true;
     boost::json::array scenarios;
-    for (const auto one : blows) {
+    for (const auto one : faults) {
         const auto report = drill{url, store, fenced_by, ttl, one}.run();
         passed = passed && report.passed();
         if (options.json)
@@ -374,10 +377,10 @@ void add_drill(context& all) {
     const struct {
         const char* name;
         const char* does;
-        std::vector<blow> blows;
-    } kinds[] = {{"pause", "freeze a holder until its lease expires", {blow::freeze}},
-                 {"crash", "kill a holder", {blow::kill}},
-                 {"all", "run both", {blow::freeze, blow::kill}}};
+        std::vector<fault> faults;
+    } kinds[] = {{"pause", "freeze a holder until its lease expires", {fault::freeze}},
+                 {"crash", "kill a holder", {fault::kill}},
+                 {"all", "run both", {fault::freeze, fault::kill}}};
     for (const auto& kind : kinds) {
         auto* one = group->add_subcommand(kind.name, kind.does);
         auto how = std::make_shared<drill_options>();
@@ -385,8 +388,8 @@ void add_drill(context& all) {
             ->type_name("DUR")
             ->capture_default_str();
         one->footer("Example: pawl drill " + std::string{kind.name} + " --ttl 3s --json");
-        one->callback([&all, how, blows = kind.blows] {
-            all.chosen = [&all, how, blows] { return run_drill(all.options, blows, *how); };
+        one->callback([&all, how, faults = kind.faults] {
+            all.chosen = [&all, how, faults] { return run_drill(all.options, faults, *how); };
         });
     }
 

@@ -18,10 +18,10 @@ void drill_events::take(const std::string& who, const std::string& line) {
         begun_[who] = now.at;
         return;
     }
-    const auto blow = struck_.find(who);
-    const bool survived = blow != struck_.end() && now.at > blow->second;
+    const auto fault = fault_times_.find(who);
+    const bool survived = fault != fault_times_.end() && now.at > fault->second;
     const auto begun = begun_.find(who);
-    if (now.what == "wrote" && survived && begun != begun_.end() && begun->second <= blow->second)
+    if (now.what == "wrote" && survived && begun != begun_.end() && begun->second <= fault->second)
         now.what = "had_written";
     all_.push_back(std::move(now));
 }
@@ -31,7 +31,7 @@ void drill_events::add(const std::string& who, const std::string& what, std::uin
     all_.push_back({at, who, what, token, newest});
 }
 
-void drill_events::strike(const std::string& who, instant at) { struck_[who] = at; }
+void drill_events::inject(const std::string& who, instant at) { fault_times_[who] = at; }
 
 std::size_t drill_events::count(const std::string& who, const std::string& what) const {
     return static_cast<std::size_t>(

@@ -22,13 +22,13 @@ struct drill_event {
 
 class drill_events {
 public:
-    // A line as run_drill_worker() tells it. A write that was begun before the blow and answered
+    // A line as run_drill_worker() tells it. A write that was begun before the fault and answered
     // after it becomes `had_written`: it was in time, though its holder learned of it late.
     void take(const std::string& who, const std::string& line);
     void add(const std::string& who, const std::string& what, std::uint64_t token, instant at,
              std::uint64_t newest = 0);
-    // `who` was struck: what it begins from now on is late.
-    void strike(const std::string& who, instant at);
+    // A fault was injected into `who`: what it begins from now on is late.
+    void inject(const std::string& who, instant at);
 
     std::size_t count(const std::string& who, const std::string& what) const;
     drill_event last(const std::string& who, const std::string& what) const;
@@ -36,8 +36,8 @@ public:
 
 private:
     std::vector<drill_event> all_;
-    std::map<std::string, instant> begun_;   // each worker's newest write
-    std::map<std::string, instant> struck_;  // when
+    std::map<std::string, instant> begun_;        // each worker's newest write
+    std::map<std::string, instant> fault_times_;  // when
 };
 
 }  // namespace pawl::cli

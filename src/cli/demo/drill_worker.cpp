@@ -80,14 +80,14 @@ status run_drill_worker(const drill_worker_options& what) {
         out.tell("writing", number(token), lease_clock::now());
         const auto answer = store.check_fence(what.resource, token);
         if (!answer.accepted) {
-            out.tell("rejected", number(token), lease_clock::now(), number(answer.newest));
+            out.tell("rejected", number(token), lease_clock::now(), number(answer.highest));
             // That the lease is lost is told by pawl's own thread, which was frozen as well.
             const auto deadline = lease_clock::now() + what.ttl;
             while (!held->stop_token().stop_requested() && lease_clock::now() < deadline)
                 time::pause_until(lease_clock::now() + millis{5});
             return status::done;
         }
-        out.tell("wrote", number(token), lease_clock::now(), number(answer.newest));
+        out.tell("wrote", number(token), lease_clock::now(), number(answer.highest));
     }
     held->release();
     out.tell("released", number(token), lease_clock::now());

@@ -59,7 +59,7 @@ struct held_key {
 
 exec::command command_for(const exec_options& what, const held_key& mine, const std::string& store,
                           const std::string& journal, const std::string& owner, fence_token token,
-                          const beginning& begun, const std::string& socket) {
+                          const begin_result& begun, const std::string& socket) {
     exec::command wanted{what.command};
     std::vector<std::pair<std::string, std::string>> variables{
         {"PAWL_KEY", mine.key},
@@ -295,15 +295,15 @@ private:
         start.occurrence = plan_.lease.occurrence;
         start.delivery = plan_.lease.delivery;
         start.trigger = "exec";
-        start.past = inheritance::last_saved;
-        start.silence_max = runs::run_silence_max;
+        start.starts_from = checkpoint_source::last_saved;
+        start.heartbeat_timeout = runs::run_heartbeat_timeout;
         return start;
     }
 
-    beginning begin_run(const lease* held) {
+    begin_result begin_run(const lease* held) {
         auto start = new_start(held);
         session_ = runs::run_session::make(core_->loop(), how_to_write());
-        beginning unwritten{begin_outcome::begun, start.id};
+        begin_result unwritten{begin_outcome::begun, start.id};
         auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
         journal_answers_ = begun.has_value();
         return begun ? std::move(*begun) : unwritten;
@@ -353,7 +353,7 @@ private:
         return runs::judge(how.as_work(), under);
     }
 
-    void open_socket(fence_token token, const beginning& begun) {
+    void open_socket(fence_token token, const begin_result& begun) {
         agent::run_verbs verbs;
         if (journal_)
             verbs.save_checkpoint = [session = session_](std::string text) {
@@ -369,7 +369,7 @@ private:
         });
     }
 
-    ended run_to_the_end(fence_token token, const beginning& begun) {
+    ended run_to_the_end(fence_token token, const begin_result& begun) {
         open_socket(token, begun);
         auto wanted = command_for(what_, mine_, store_url_, journal_url_, store_.owner(), token,
                                   begun, socket_ ? socket_->path() : "");
@@ -433,13 +433,14 @@ private:
 
     // The journal knows of this occurrence what the store does not: its runner was lost before it
     // could say that it was done, or another holder, with a newer token, runs it.
-    status turn_back(lease held, const beginning& begun) {
-        if (begun.outcome == begin_outcome::already_run && is_over(begun.status)) held.mark_done();
+    status turn_back(lease held, const begin_result& begun) {
+        if (begun.outcome == begin_outcome::already_run && is_finished(begun.status))
+            held.mark_done();
         held.release();
         return turned_back(begun);
     }
 
-    status turned_back(const beginning& begun) const {
+    status turned_back(const begin_result& begun) const {
         if (begun.outcome == begin_outcome::superseded)
             return skip(status::busy,
                         "'" + what_.key + "' is running elsewhere under a newer token");
@@ -525,7 +526,7 @@ private:
         return released;
     }
 
-    ended run_while_trusted(lease& held, const beginning& begun) {
+    ended run_while_trusted(lease& held, const begin_result& begun) {
         ended how;
         how.started = false;
         how.cause = exec::ending::deadline;

@@ -79,10 +79,10 @@ std::string see_help_of(const CLI::App& command) {
 
 void part_empty_values(const CLI::App& app, std::vector<std::string>& reversed) {
     std::vector<std::string> parted;
-    bool is_over = false;
+    bool is_finished = false;
     for (auto word = reversed.rbegin(); word != reversed.rend(); ++word) {
-        is_over = is_over || *word == "--";
-        const bool is_parted = !is_over && word->starts_with("--") && word->ends_with('=') &&
+        is_finished = is_finished || *word == "--";
+        const bool is_parted = !is_finished && word->starts_with("--") && word->ends_with('=') &&
                                is_option_with_value(app, word->substr(0, word->size() - 1));
         if (is_parted) word->pop_back();
         parted.push_back(std::move(*word));

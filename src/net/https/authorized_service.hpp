@@ -4,7 +4,7 @@
 
 #include "net/https/https_pool.hpp"
 #include "net/https/server_clock.hpp"
-#include "net/renewed.hpp"
+#include "net/refreshed.hpp"
 
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/examination.hpp>
@@ -39,7 +39,7 @@ public:
     }
 
 protected:
-    authorized_service(loop& where, https_settings at, std::shared_ptr<renewed<Keys>> keys)
+    authorized_service(loop& where, https_settings at, std::shared_ptr<refreshed<Keys>> keys)
         : pool_{https_pool::make(where, std::move(at))}, keys_{std::move(keys)}, clock_{where} {}
 
     // How the service takes time to be.
@@ -51,7 +51,7 @@ private:
 
     // Constant after construction
     const std::shared_ptr<https_pool> pool_;
-    const std::shared_ptr<renewed<Keys>> keys_;
+    const std::shared_ptr<refreshed<Keys>> keys_;
     // State
     server_clock clock_;
 };

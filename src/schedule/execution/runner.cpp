@@ -40,21 +40,21 @@ run_start start_of(node_state& node, const control_cache& control, const track& 
     start.node = node.me.name;
     if (held) start.token = held->token();
     start.delivery = mode;
-    start.silence_max = runs::run_silence_max;
+    start.heartbeat_timeout = runs::run_heartbeat_timeout;
     start = started_by(wanted, std::move(start));
     // Its row says how it was to be run, whatever the job has become since.
     if (wanted.kind == request_kind::orphan) start.delivery = delivery::at_least_once;
     if (wanted.kind == request_kind::trigger) {
         // Another node, which has read the same request, must not go on with it.
         start.delivery = delivery::at_most_once;
-        start.answers_trigger = true;
-        if (const auto* asked = control.trigger(wanted.id)) start.past = asked->past;
+        start.consumes_trigger = true;
+        if (const auto* asked = control.trigger(wanted.id)) start.starts_from = asked->starts_from;
     }
     return start;
 }
 
 run_order order_of(const node_state& node, const control_cache& control, const track& which,
-                   const run_start& start, const beginning& begun) {
+                   const run_start& start, const begin_result& begun) {
     run_order order;
     order.run_id = begun.id;
     order.job = start.job;
@@ -71,7 +71,7 @@ run_order order_of(const node_state& node, const control_cache& control, const t
     order.node = node.me.name;
     order.idempotency_key = runs::idempotency_key(start, begun);
     const auto* asked = control.trigger(start.id);
-    if (start.answers_trigger && asked) order.arguments = asked->arguments;
+    if (start.consumes_trigger && asked) order.arguments = asked->arguments;
     return order;
 }
 
@@ -94,7 +94,7 @@ void tell_of_retry(const node_state& node, const active_run& run, const run_end&
                       std::string{name_of(last.status)} +
                       (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
                       base::format_duration(wait);
-    run.session->note("note", line);
+    run.session->add_event("note", line);
     node.log(log_level::warn, "run retrying " + job_field(run.plan->name, run.order.key) +
                                   " run=" + run.order.run_id + ": " + line);
 }
@@ -128,24 +128,24 @@ runner::runner(node_state& node, control_cache& control)
 
 // Tells the run's history, the node's own list and the log that it begins.
 void runner::announce(const std::shared_ptr<active_run>& run, const run_start& start,
-                      const beginning& begun) {
+                      const begin_result& begun) {
     run->order = order_of(node_, control_, *run->where, start, begun);
     if (node_.records)
         run->order.save_checkpoint = [run = std::weak_ptr{run}](std::string text) {
             return save_checkpoint(run.lock(), std::move(text));
         };
     const auto with = base::quoted_words(run->order.arguments);
-    if (!with.empty()) run->session->note("note", "arguments " + with);
+    if (!with.empty()) run->session->add_event("note", "arguments " + with);
     active_[begun.id] = run;
     const auto* asked = control_.trigger(begun.id);
-    if (start.answers_trigger && asked && !asked->by.empty())
-        run->session->note("asked", asked->by);
+    if (start.consumes_trigger && asked && !asked->by.empty())
+        run->session->add_event("asked", asked->by);
     if (stops_all_) run->stop(stop_cause::shutdown);
     if (node_.observer) {
         const auto late = start.occurrence
                               ? std::chrono::floor<millis>(node_.now() - wall_of(*start.occurrence))
                               : millis{0};
-        node_.observer->on_run_begun(start.job, std::max(late, millis{0}), start.token);
+        node_.observer->on_run_started(start.job, std::max(late, millis{0}), start.token);
         if (begun.outcome == begin_outcome::resumed) node_.observer->on_orphan_resumed(start.job);
     }
     node_.log(log_level::info, "run started " + job_field(start.job, start.key) + " run=" +
@@ -222,7 +222,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto beginning_of = runs::run_session::begin(
         run->session, start, triggered ? begin_wait_max : node_.timeout_with_journal());
     const auto told = co_await std::move(beginning_of);
-    const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
+    const auto begun = told.value_or(begin_result{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
     const bool unanswered = triggered && node_.records && !told;
     if (unanswered) {
@@ -236,7 +236,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
         if (on_begins) on_begins();
         auto working = do_work(run, start, begun, held ? &*held : nullptr);
         how_it_ended = co_await std::move(working);
-    } else if (held && begun.outcome == begin_outcome::already_run && is_over(begun.status)) {
+    } else if (held && begun.outcome == begin_outcome::already_run && is_finished(begun.status)) {
         // The node that ran it was lost before it could tell the store.
         held->mark_done();
     }
@@ -256,7 +256,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
 
 // From the beginning in the journal to the end there.
 awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_start& start,
-                                  const beginning& begun, lease* held) {
+                                  const begin_result& begun, lease* held) {
     bool may_start = true;
     if (held != nullptr) {
         auto starting = runtime::async_may_start(*held, run->plan->lease.ttl);
@@ -280,7 +280,7 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
                   " run=" + begun.id + (how.reason.empty() ? "" : ": " + how.reason));
     // What was announced ends, also where its work could not begin any more.
     if (node_.observer && may_start)
-        node_.observer->on_run_ended(run->plan->name, how.status, took);
+        node_.observer->on_run_finished(run->plan->name, how.status, took);
     const auto status = how.status;
     auto finishing =
         runs::run_session::end(run->session, std::move(how), node_.timeout_with_journal());
@@ -289,7 +289,7 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
     const auto settled = runs::settle(status, written);
     if (held != nullptr) runs::tell(*held, settled);
     if (settled == runs::settlement::not_started) co_return ending::not_started;
-    co_return is_over(status) ? ending::settled : ending::unfinished;
+    co_return is_finished(status) ? ending::settled : ending::unfinished;
 }
 
 // -- attempts
@@ -392,7 +392,7 @@ awaitable<void> runner::watch_timeouts(std::shared_ptr<active_run> run, int atte
         auto waiting = timer->wait_for(soft);
         co_await std::move(waiting);
         if (!still()) co_return;
-        run->session->note("note", "it has taken longer than its soft timeout");
+        run->session->add_event("note", "it has taken longer than its soft timeout");
         node_.log(log_level::warn, "run exceeded its soft timeout " +
                                        job_field(run->plan->name, run->order.key) +
                                        " run=" + run->order.run_id);
@@ -425,7 +425,7 @@ awaitable<void> runner::beat() {
 
 // False when the journal does not answer.
 awaitable<bool> runner::beat_for(std::span<const std::shared_ptr<active_run>> runs) {
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     for (const auto& run : runs) marks.push_back(run->session->mark());
     auto beating = node_.records->heartbeat(marks);
     const auto answers = co_await std::move(beating);

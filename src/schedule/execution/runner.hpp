@@ -93,10 +93,10 @@ private:
 
     std::shared_ptr<active_run> prepare(const std::shared_ptr<track>& which);
     void announce(const std::shared_ptr<active_run>& run, const run_start& start,
-                  const beginning& begun);
+                  const begin_result& begun);
 
     boost::asio::awaitable<ending> do_work(std::shared_ptr<active_run> run, const run_start& start,
-                                           const beginning& begun, lease* held);
+                                           const begin_result& begun, lease* held);
     boost::asio::awaitable<run_end> carry_out(std::shared_ptr<active_run> run, lease* held);
     boost::asio::awaitable<run_end> attempt_until_over(std::shared_ptr<active_run> run,
                                                        lease* held);

@@ -1,7 +1,7 @@
 #include "schedule/job/job_digest.hpp"
 
 #include "schedule/job/job_table.hpp"
-#include "schedule/queue/scatter.hpp"
+#include "schedule/queue/stable_hash.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ constexpr std::string_view jobs_mark = "+jobs.";
 constexpr std::string_view digits = "0123456789abcdef";
 
 std::uint64_t mix(std::uint64_t before, std::string_view text) noexcept {
-    return scatter(before * 3 ^ hash_of(text));
+    return stable_hash(before * 3 ^ hash_of(text));
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ std::string digest_of(const job_table& jobs) {
         all = mix(all, name);
         all = mix(all, plan->when->when.text());
         all = mix(all, plan->when->where.name());
-        all = scatter(all ^ plan->partitions);
+        all = stable_hash(all ^ plan->partitions);
         if (plan->has_slots) all = mix(all, "slots");
     }
     std::string text(16, '0');

@@ -156,7 +156,7 @@ bool is_overlapped(const queue_rules& rules, const record& seen, occurrence whic
 
 bool settles(const queue_rules& rules, const run_record& row) noexcept {
     if (row.status == run_status::skipped) return rules.when_running == overlap::skip;
-    return rules.delivery == delivery::at_most_once || is_over(row.status);
+    return rules.delivery == delivery::at_most_once || is_finished(row.status);
 }
 
 }  // namespace pawl::schedule

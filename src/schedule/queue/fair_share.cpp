@@ -1,7 +1,7 @@
 #include "schedule/queue/fair_share.hpp"
 
 #include "base/ensure.hpp"
-#include "schedule/queue/scatter.hpp"
+#include "schedule/queue/stable_hash.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 std::vector<std::uint32_t> order_of_choice(std::uint64_t job, std::uint32_t count) {
     std::vector<std::uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
-    const auto key = [&](std::uint32_t partition) { return scatter(job + partition); };
+    const auto key = [&](std::uint32_t partition) { return stable_hash(job + partition); };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         const auto first = key(a);
         const auto second = key(b);
@@ -49,7 +49,7 @@ fair_shares::fair_shares(std::string_view job, std::uint32_t count, std::vector<
 }
 
 std::uint64_t fair_shares::rank(std::size_t node, std::uint32_t partition) const noexcept {
-    return scatter(hashes_[node] ^ scatter(job_ ^ (partition + 1)));
+    return stable_hash(hashes_[node] ^ stable_hash(job_ ^ (partition + 1)));
 }
 
 std::size_t fair_shares::place_in_line(std::uint32_t partition, std::string_view node) const {

@@ -1,6 +1,6 @@
 #include "schedule/queue/ranking.hpp"
 
-#include "schedule/queue/scatter.hpp"
+#include "schedule/queue/stable_hash.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ constexpr double share_of_busy = 0.25;
 constexpr std::uint64_t salt_of_delays = 0x9e3779b97f4a7c15U;
 
 std::uint64_t hash_with(std::string_view key, occurrence which) noexcept {
-    return scatter(hash_of(key) ^ scatter(static_cast<std::uint64_t>(number(which)) + 1));
+    return stable_hash(hash_of(key) ^ stable_hash(static_cast<std::uint64_t>(number(which)) + 1));
 }
 
 // Between 0 and 1, and neither of them.
@@ -57,13 +57,13 @@ void node_ranking::follow(const std::vector<ranked_node>& nodes) {
 // rendezvous hashing with weights. A node of another weight is ahead where its u exceeds ours
 // raised to the quotient of the two, so one power serves for all of that weight.
 std::size_t node_ranking::place_in(const list& nodes, std::uint64_t what) const {
-    const auto own = fraction_of(scatter(own_hash_ ^ what));
+    const auto own = fraction_of(stable_hash(own_hash_ ^ what));
     std::size_t ahead = 0;
     for (const auto& alike : nodes.classes) {
         const auto bar =
             alike.weight == nodes.own_weight ? own : std::pow(own, alike.weight / nodes.own_weight);
         for (const auto hash : alike.hashes)
-            if (fraction_of(scatter(hash ^ what)) > bar && ++ahead == places_max) return ahead;
+            if (fraction_of(stable_hash(hash ^ what)) > bar && ++ahead == places_max) return ahead;
     }
     return ahead;
 }
@@ -75,7 +75,7 @@ std::size_t node_ranking::place(std::string_view key, occurrence which) const {
 }
 
 double shared_uniform(std::string_view key, occurrence which) noexcept {
-    return fraction_of(scatter(hash_with(key, which) ^ salt_of_delays));
+    return fraction_of(stable_hash(hash_with(key, which) ^ salt_of_delays));
 }
 
 millis hold_back_of(std::size_t place, millis interval) noexcept {

@@ -8,12 +8,12 @@
 namespace pawl::schedule {
 
 void control_cache::on_read(instant now) {
-    if (was_cut_off(now)) judge_from_ = now + runs::run_silence_max;
+    if (was_cut_off(now)) judge_from_ = now + runs::run_heartbeat_timeout;
     read_at_ = now;
 }
 
 bool control_cache::was_cut_off(instant now) const noexcept {
-    return read_at_ && now - *read_at_ > runs::run_silence_max / 2;
+    return read_at_ && now - *read_at_ > runs::run_heartbeat_timeout / 2;
 }
 
 const job_pause* control_cache::pause_of(const std::string& job) const {

@@ -44,7 +44,7 @@ public:
         control_cache& whose_;
     };
     bool is_learning() const noexcept { return is_learning_; }
-    // Whether the silence of a run says anything about it: what was cut off with this node is given
+    // Whether a stale run says anything about its node: what was cut off with this node is given
     // the time to say that it lives, or how it ended.
     bool may_judge(instant now) const noexcept { return now >= judge_from_ && !was_cut_off(now); }
 

@@ -38,13 +38,13 @@ TEST(ControlCache, KnowsThePausesOnceTheControlStateWasRead) {
     EXPECT_TRUE(state.knows_pauses());
 }
 
-// Runs are judged by their silence. One that this node could not have heard is not silent: neither
+// Runs without a heartbeat are stale. One that this node could not have heard is not: neither
 // while the control state is away, nor until the others have had the time to be heard again.
 TEST(ControlCache, JudgesNothingWhileOrSoonAfterItWasCutOff) {
     control_cache state{control_source::journal};
-    EXPECT_TRUE(state.may_judge(now)) << "it has never heard of a run that could be silent";
+    EXPECT_TRUE(state.may_judge(now)) << "it has never heard of a run that could be stale";
     state.on_read(now);
-    const auto timeout = runs::run_silence_max / 2;
+    const auto timeout = runs::run_heartbeat_timeout / 2;
     EXPECT_TRUE(state.may_judge(now + timeout));
     EXPECT_FALSE(state.may_judge(now + timeout + 1ms));
 
@@ -52,9 +52,9 @@ TEST(ControlCache, JudgesNothingWhileOrSoonAfterItWasCutOff) {
     state.on_read(back);
 
     EXPECT_FALSE(state.may_judge(back));
-    state.on_read(back + runs::run_silence_max / 2);
-    EXPECT_FALSE(state.may_judge(back + runs::run_silence_max - 1ms));
-    EXPECT_TRUE(state.may_judge(back + runs::run_silence_max));
+    state.on_read(back + runs::run_heartbeat_timeout / 2);
+    EXPECT_FALSE(state.may_judge(back + runs::run_heartbeat_timeout - 1ms));
+    EXPECT_TRUE(state.may_judge(back + runs::run_heartbeat_timeout));
 }
 
 // Goal: what was let go of while the control state was away keeps its place until that is read.

@@ -33,11 +33,11 @@ public:
     virtual void log(log_level /*how*/, std::string_view /*line*/) {}
     // It knows what there is to know, and its schedules fire from now on.
     virtual void on_ready() {}
-    virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
-    virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
+    virtual void on_run_started(const std::string& /*job*/, millis /*late*/, fence_token) {}
+    virtual void on_run_finished(const std::string& /*job*/, run_status, millis /*took*/) {}
     // Another attempt of the run begins.
     virtual void on_retry(const std::string& /*job*/) {}
-    // This node has recorded how a run ended whose own node is silent: lost or abandoned.
+    // This node has recorded how a run ended whose own node is unresponsive: lost or abandoned.
     virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
     // So many occurrences before this one were due, and no node makes up for them.

@@ -8,8 +8,8 @@ namespace pawl::schedule {
 // How often a node looks at the control state: what people ask for is done within that.
 constexpr millis control_interval{1'000};
 constexpr millis registry_interval{3'000};
-// A node that has been silent for longer has no share of the partitions.
-constexpr millis node_silence_max{10'000};
+// A node that has been unresponsive for longer has no share of the partitions.
+constexpr millis node_heartbeat_timeout{10'000};
 constexpr millis reconcile_interval{3'000};
 constexpr millis publish_interval{60'000};
 

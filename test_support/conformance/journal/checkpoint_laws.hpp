@@ -51,7 +51,7 @@ TYPED_TEST_P(JournalLaws, ARunWithoutALeaseSavesForItselfAlone) {
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(first), "c")));
     for (const auto& [job, last] : {std::pair{"report", "1"}, std::pair{"other", "c"}}) {
         auto next = fresh_occurrence_run(job, 3, 8);
-        next.past = inheritance::last_saved;
+        next.starts_from = checkpoint_source::last_saved;
         EXPECT_EQ(mine.begin(next).checkpoint, last);
     }
 }
@@ -70,12 +70,13 @@ TYPED_TEST_P(JournalLaws, ACheckpointIsRejectedOnceANewerTokenOfTheJobHasSavedOn
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(young), "2")));
     EXPECT_FALSE(mine.get(mine->checkpoint(mark_of(old), "3")));
     EXPECT_EQ(mine.show(old.id).checkpoint, "1");
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(old)})), std::vector{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(old)})),
+              std::vector{heartbeat_result::alive});
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(young), "4")));
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(elsewhere), "5")));
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(other), "6")));
     auto next = fresh_occurrence_run("report", 3, 10);
-    next.past = inheritance::last_saved;
+    next.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(next).checkpoint, "4");
 }
 
@@ -87,18 +88,18 @@ TYPED_TEST_P(JournalLaws, ARunIsGivenWhatItsJobSavedLastIfItAsks) {
     mine.get(mine->finish(mark_of(first), ended(run_status::failed)));
     EXPECT_EQ(mine.begin(fresh_occurrence_run("report", 2, 8)).checkpoint, "");
     auto asks = fresh_occurrence_run("report", 3, 9);
-    asks.past = inheritance::last_saved;
+    asks.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(asks).checkpoint, (std::string{"a\0b", 3}));
     EXPECT_EQ(mine.begin(asks).checkpoint, (std::string{"a\0b", 3}));
     EXPECT_EQ(mine.show(asks.id).checkpoint, (std::string{"a\0b", 3}));
     auto other = fresh_occurrence_run("report", 3, 9);
     other.partition = 1;
-    other.past = inheritance::last_saved;
+    other.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(other).checkpoint, "");
     // An empty checkpoint is one: it starts from nothing again.
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(asks), "")));
     auto after = fresh_occurrence_run("report", 4, 10);
-    after.past = inheritance::last_saved;
+    after.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(after).checkpoint, "");
 }
 
@@ -111,7 +112,7 @@ TYPED_TEST_P(JournalLaws, AResumedRunHasItsOwnCheckpointNotTheLastSaved) {
     mine.get(mine->checkpoint(mark_of(first), "first"));
     mine.get(mine->checkpoint(mark_of(second), "second"));
     auto again = fresh_occurrence_run("report", 1, 9, delivery::at_least_once);
-    again.past = inheritance::last_saved;
+    again.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(again, begin_outcome::resumed).checkpoint, "first");
 }
 

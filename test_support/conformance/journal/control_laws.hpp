@@ -17,7 +17,7 @@ inline run_start answer_to(const run_trigger& what, std::uint64_t token) {
     start.id = what.id;
     start.partition = what.partition;
     start.trigger = "manual";
-    start.answers_trigger = true;
+    start.consumes_trigger = true;
     return start;
 }
 
@@ -27,7 +27,7 @@ TYPED_TEST_P(JournalLaws, ATriggerStandsOnTheControlStateAsItWasAsked) {
     auto what = trigger_for("report");
     what.partition = 4;
     what.arguments = {"--from", "2026-01-01", "", std::string{"a\0b", 3}, "'\"%\n"};
-    what.past = inheritance::last_saved;
+    what.starts_from = checkpoint_source::last_saved;
     what.by = "ada@host";
     EXPECT_TRUE(mine.get(mine->add_trigger(what)));
     auto other = this->open();
@@ -37,7 +37,7 @@ TYPED_TEST_P(JournalLaws, ATriggerStandsOnTheControlStateAsItWasAsked) {
     EXPECT_EQ(triggers[0].job, "report");
     EXPECT_EQ(triggers[0].partition, 4u);
     EXPECT_EQ(triggers[0].arguments, what.arguments);
-    EXPECT_EQ(triggers[0].past, inheritance::last_saved);
+    EXPECT_EQ(triggers[0].starts_from, checkpoint_source::last_saved);
     EXPECT_EQ(triggers[0].by, "ada@host");
     EXPECT_GT(triggers[0].at, 1'600'000'000'000);
 }
@@ -167,9 +167,9 @@ TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestOrphansOfEachJobUpToItsBoun
 TYPED_TEST_P(JournalLaws, APauseIsSeenByAllUntilItIsTakenBack) {
     auto mine = this->open();
     auto other = this->open();
-    EXPECT_TRUE(mine.get(mine->pause("report", "the disk\nis full", "ada")));
-    EXPECT_FALSE(other.get(other->pause("report", "something else", "bob")));
-    EXPECT_TRUE(other.get(other->pause("backup", "", "bob")));
+    EXPECT_TRUE(mine.get(mine->pause_job("report", "the disk\nis full", "ada")));
+    EXPECT_FALSE(other.get(other->pause_job("report", "something else", "bob")));
+    EXPECT_TRUE(other.get(other->pause_job("backup", "", "bob")));
     const auto pauses = other.get(other->read_control_state()).pauses;
     ASSERT_EQ(pauses.size(), 2u);
     EXPECT_EQ(pauses[0].job, "backup");
@@ -177,8 +177,8 @@ TYPED_TEST_P(JournalLaws, APauseIsSeenByAllUntilItIsTakenBack) {
     EXPECT_EQ(pauses[1].reason, "the disk is full");
     EXPECT_EQ(pauses[1].by, "ada");
     EXPECT_GT(pauses[1].at, 1'600'000'000'000);
-    EXPECT_TRUE(other.get(other->unpause("report")));
-    EXPECT_FALSE(mine.get(mine->unpause("report")));
+    EXPECT_TRUE(other.get(other->resume_job("report")));
+    EXPECT_FALSE(mine.get(mine->resume_job("report")));
     EXPECT_EQ(mine.get(mine->read_control_state()).pauses.size(), 1u);
 }
 

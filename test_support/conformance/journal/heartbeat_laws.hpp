@@ -14,7 +14,8 @@ TYPED_TEST_P(JournalLaws, AHeartbeatMovesTheLastSignOfLifeByTheJournalsClock) {
     mine.begin(start);
     const auto before = mine.show(start.id);
     mine.until_later_than(before.last_heartbeat);
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start)})), std::vector{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start)})),
+              std::vector{heartbeat_result::alive});
     const auto after = mine.show(start.id);
     EXPECT_GT(after.last_heartbeat, before.last_heartbeat);
     EXPECT_EQ(after.started_at, before.started_at);
@@ -29,18 +30,19 @@ TYPED_TEST_P(JournalLaws, ABatchIsAnsweredRunByRunInOrder) {
     for (const auto& start : {alive, cancelled, over}) mine.begin(start);
     mine.get(mine->request_cancel(cancelled.id, "me"));
     mine.get(mine->finish(mark_of(over), ended(run_status::completed)));
-    const std::vector<run_mark> marks{mark_of(over),      mark_of(alive),       mark_of("none", 1),
-                                      mark_of(cancelled), mark_of(alive.id, 6), mark_of(alive)};
+    const std::vector<run_ref> marks{mark_of(over),      mark_of(alive),       mark_of("none", 1),
+                                     mark_of(cancelled), mark_of(alive.id, 6), mark_of(alive)};
     EXPECT_EQ(mine.get(mine->heartbeat(marks)),
-              (std::vector{beat::stale, beat::alive, beat::stale, beat::cancel_requested,
-                           beat::stale, beat::alive}));
+              (std::vector{heartbeat_result::stale, heartbeat_result::alive,
+                           heartbeat_result::stale, heartbeat_result::cancel_requested,
+                           heartbeat_result::stale, heartbeat_result::alive}));
     EXPECT_TRUE(mine.get(mine->heartbeat({})).empty());
 }
 
 TYPED_TEST_P(JournalLaws, FiveHundredRunsBeatAtOnce) {
     constexpr std::size_t runs = 500;
     auto mine = this->open();
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     for (std::size_t i = 0; i < runs; ++i) {
         const auto start = fresh_run("report", i + 1);
         mine.begin(start);
@@ -52,9 +54,9 @@ TYPED_TEST_P(JournalLaws, FiveHundredRunsBeatAtOnce) {
     const auto answers = mine.get(mine->heartbeat(marks));
     ASSERT_EQ(answers.size(), runs);
     for (std::size_t i = 0; i < runs; ++i) {
-        const auto expected = i == 123   ? beat::stale
-                              : i == 321 ? beat::cancel_requested
-                                         : beat::alive;
+        const auto expected = i == 123   ? heartbeat_result::stale
+                              : i == 321 ? heartbeat_result::cancel_requested
+                                         : heartbeat_result::alive;
         EXPECT_EQ(answers[i], expected) << i;
     }
     for (const auto& run : mine.all({}, page_limit_max))
@@ -64,9 +66,9 @@ TYPED_TEST_P(JournalLaws, FiveHundredRunsBeatAtOnce) {
 TYPED_TEST_P(JournalLaws, ARunIsStaleAfterTheSilenceItSpokeOf) {
     auto mine = this->open();
     auto quick = fresh_run("report", 7);
-    quick.silence_max = 20ms;
+    quick.heartbeat_timeout = 20ms;
     auto patient = fresh_run("report", 8);
-    patient.silence_max = 1h;
+    patient.heartbeat_timeout = 1h;
     mine.begin(patient);
     mine.begin(quick);
     mine.until_stale(quick.id);
@@ -77,7 +79,8 @@ TYPED_TEST_P(JournalLaws, ARunIsStaleAfterTheSilenceItSpokeOf) {
     EXPECT_EQ(number(stale[0].token), 7u);
     EXPECT_EQ(stale[0].status, run_status::started);
     // It is only late: when it speaks again, it goes on.
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(quick)})), std::vector{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(quick)})),
+              std::vector{heartbeat_result::alive});
     EXPECT_TRUE(mine.get(mine->finish(mark_of(quick), ended(run_status::completed))));
     EXPECT_TRUE(mine.get(mine->stale_runs(100, 0)).empty());
 }
@@ -85,10 +88,10 @@ TYPED_TEST_P(JournalLaws, ARunIsStaleAfterTheSilenceItSpokeOf) {
 TYPED_TEST_P(JournalLaws, AFurtherAttemptHasTheSilenceOfItsOwnRunner) {
     auto mine = this->open();
     auto first = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
-    first.silence_max = 1h;
+    first.heartbeat_timeout = 1h;
     mine.begin(first);
     auto second = fresh_occurrence_run("report", 1, 8, delivery::at_least_once);
-    second.silence_max = 10ms;
+    second.heartbeat_timeout = 10ms;
     mine.begin(second, begin_outcome::resumed);
     mine.until_stale(first.id);
 }
@@ -98,7 +101,7 @@ TYPED_TEST_P(JournalLaws, StaleRunsAreListedUpToALimit) {
     std::string last;
     for (std::uint64_t i = 1; i <= 5; ++i) {
         auto start = fresh_run("report", i);
-        start.silence_max = 1ms;
+        start.heartbeat_timeout = 1ms;
         mine.begin(start);
         last = start.id;
     }
@@ -118,22 +121,23 @@ TYPED_TEST_P(JournalLaws, StaleRunsAreListedUpToALimit) {
 TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRejected) {
     auto mine = this->open();
     auto start = fresh_run("report", 7);
-    start.silence_max = 1ms;
+    start.heartbeat_timeout = 1ms;
     mine.begin(start);
     mine.until_stale(start.id);
     const auto judged = ended(run_status::lost, "its node was lost");
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(start.id, 6), judged)));
+    EXPECT_FALSE(mine.get(mine->end_stale(mark_of(start.id, 6), judged)));
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
-    EXPECT_TRUE(mine.get(mine->judge(mark_of(start), judged)));
-    EXPECT_TRUE(mine.get(mine->judge(mark_of(start), judged)));
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(start), ended(run_status::lost, "for another"))));
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(start), ended(run_status::abandoned))));
+    EXPECT_TRUE(mine.get(mine->end_stale(mark_of(start), judged)));
+    EXPECT_TRUE(mine.get(mine->end_stale(mark_of(start), judged)));
+    EXPECT_FALSE(mine.get(mine->end_stale(mark_of(start), ended(run_status::lost, "for another"))));
+    EXPECT_FALSE(mine.get(mine->end_stale(mark_of(start), ended(run_status::abandoned))));
     const auto run = mine.show(start.id);
     EXPECT_EQ(run.status, run_status::lost);
     EXPECT_EQ(run.reason, "its node was lost");
     EXPECT_TRUE(run.completed_at);
     EXPECT_FALSE(mine.get(mine->finish(mark_of(start), ended(run_status::completed))));
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start)})), std::vector{beat::stale});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start)})),
+              std::vector{heartbeat_result::stale});
     EXPECT_EQ(mine.show(start.id).status, run_status::lost);
     EXPECT_EQ(mine.kinds_of_events(start.id), (std::vector<std::string>{"begun", "lost"}));
 }
@@ -141,9 +145,9 @@ TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRejected) {
 TYPED_TEST_P(JournalLaws, ARunThatIsResponsiveIsNotJudged) {
     auto mine = this->open();
     auto start = fresh_run("report", 7);
-    start.silence_max = 1h;
+    start.heartbeat_timeout = 1h;
     mine.begin(start);
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(start), ended(run_status::lost, "too early"))));
+    EXPECT_FALSE(mine.get(mine->end_stale(mark_of(start), ended(run_status::lost, "too early"))));
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
     EXPECT_EQ(mine.show(start.id).reason, "");
 }
@@ -154,11 +158,12 @@ TYPED_TEST_P(JournalLaws, ARunJudgedAbandonedIsAnOrphanUntilItIsResumed) {
     auto once = fresh_occurrence_run("report", 2, 7);
     const std::string half(checkpoint_bytes_max, 'h');
     for (auto* start : {&again, &once}) {
-        start->silence_max = 1ms;
+        start->heartbeat_timeout = 1ms;
         mine.begin(*start);
         mine.get(mine->checkpoint(mark_of(*start), half));
         mine.until_stale(start->id);
-        EXPECT_TRUE(mine.get(mine->judge(mark_of(*start), ended(run_status::abandoned, "gone"))));
+        EXPECT_TRUE(
+            mine.get(mine->end_stale(mark_of(*start), ended(run_status::abandoned, "gone"))));
     }
     const auto orphans = mine.get(mine->read_control_state()).orphans;
     ASSERT_EQ(orphans.size(), 1u);

@@ -26,7 +26,7 @@ void journal_client::done(async<void> verb) {
         ADD_FAILURE() << name_of(answer.error().code) << ": " << answer.error().detail;
 }
 
-beginning journal_client::begin(const run_start& start, begin_outcome expected) {
+begin_result journal_client::begin(const run_start& start, begin_outcome expected) {
     auto answer = get(journal_->begin(start));
     EXPECT_EQ(static_cast<int>(answer.outcome), static_cast<int>(expected)) << start.job;
     return answer;
@@ -97,7 +97,7 @@ void journal_client::until_later_than(std::int64_t at) {
     const auto give_up = lease_clock::now() + timeout;
     bool later = false;
     while (!later && lease_clock::now() < give_up) {
-        done(journal_->node_beat(probe));
+        done(journal_->node_heartbeat(probe));
         for (const auto& node : get(journal_->list_nodes()))
             later = later || (node.id == probe.id && node.last_seen > at);
         if (!later) pass_time(*loop_, 1ms);
@@ -123,8 +123,8 @@ run_start fresh_occurrence_run(const std::string& job, std::int64_t due, std::ui
     return start;
 }
 
-run_mark mark_of(const run_start& start) { return {start.id, start.token}; }
-run_mark mark_of(const std::string& id, std::uint64_t token) { return {id, fence_token{token}}; }
+run_ref mark_of(const run_start& start) { return {start.id, start.token}; }
+run_ref mark_of(const std::string& id, std::uint64_t token) { return {id, fence_token{token}}; }
 
 run_end ended(run_status status, const std::string& reason, std::optional<int> exit_status) {
     run_end how;

@@ -63,7 +63,7 @@ public:
     }
 
     // The answer, which must have this outcome.
-    beginning begin(const run_start& start, begin_outcome expected = begin_outcome::begun);
+    begin_result begin(const run_start& start, begin_outcome expected = begin_outcome::begun);
     // The row, which must be there.
     run_record show(const std::string& id);
     std::vector<run_record> all(const run_filter& which, std::size_t limit);
@@ -87,8 +87,8 @@ run_start fresh_run(const std::string& job, std::uint64_t token);
 // The same for an occurrence; `due` is any number.
 run_start fresh_occurrence_run(const std::string& job, std::int64_t due, std::uint64_t token,
                                delivery mode = delivery::at_most_once);
-run_mark mark_of(const run_start& start);
-run_mark mark_of(const std::string& id, std::uint64_t token);
+run_ref mark_of(const run_start& start);
+run_ref mark_of(const std::string& id, std::uint64_t token);
 run_end ended(run_status status, const std::string& reason = {},
               std::optional<int> exit_status = {});
 // The same, with the number of the attempt that ended.

@@ -41,12 +41,12 @@ T insist(journal_client& through, const std::function<async<T>()>& verb) {
 }
 
 // What a winner does; each verb is repeated until it is answered.
-void perform(journal_client& mine, const run_mark& who, std::int64_t due) {
+void perform(journal_client& mine, const run_ref& who, std::int64_t due) {
     SCOPED_TRACE("the run " + who.id + ", due at " + std::to_string(due) + ", token " +
                  std::to_string(number(who.token)));
     const std::vector marks{who};
-    EXPECT_EQ(insist<std::vector<beat>>(mine, [&] { return mine->heartbeat(marks); }),
-              std::vector{beat::alive});
+    EXPECT_EQ(insist<std::vector<heartbeat_result>>(mine, [&] { return mine->heartbeat(marks); }),
+              std::vector{heartbeat_result::alive});
     EXPECT_TRUE(insist<bool>(mine, [&] { return mine->checkpoint(who, checkpoint_of(due)); }));
     EXPECT_TRUE(
         insist<bool>(mine, [&] { return mine->append_output(who, 0, output_of(due), 1000); }));
@@ -68,7 +68,7 @@ void run_occurrences(journal_client& mine, const std::string& job, int runner,
         auto start = fresh_occurrence_run(job, due, token);
         // Occurrences of one partition would fence each other's checkpoints.
         start.partition = static_cast<std::uint32_t>(due);
-        const auto told = insist<beginning>(mine, [&] { return mine->begin(start); });
+        const auto told = insist<begin_result>(mine, [&] { return mine->begin(start); });
         if (told.outcome != begin_outcome::begun) {
             EXPECT_EQ(static_cast<int>(told.outcome), static_cast<int>(begin_outcome::already_run));
             continue;
@@ -152,16 +152,16 @@ int run_ten_thousand(journal_client& mine) {
 
 void try_every_verb(journal_client& mine) {
     auto first = fresh_occurrence_run("job", 1, 5, delivery::at_least_once);
-    first.past = inheritance::last_saved;
+    first.starts_from = checkpoint_source::last_saved;
     mine.begin(first);
     const auto who = mark_of(first);
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{who})), std::vector{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{who})), std::vector{heartbeat_result::alive});
     EXPECT_TRUE(mine.get(mine->checkpoint(who, "half")));
     EXPECT_TRUE(mine.get(mine->append_output(who, 0, "words", 3)));
-    EXPECT_TRUE(mine.get(mine->note(who, "note", "said")));
+    EXPECT_TRUE(mine.get(mine->add_event(who, "note", "said")));
     EXPECT_TRUE(mine.get(mine->next_attempt(who, failed_attempt(1, "no"))));
     EXPECT_TRUE(mine.get(mine->stale_runs(10, 0)).empty());
-    EXPECT_FALSE(mine.get(mine->judge(who, ended(run_status::lost))));
+    EXPECT_FALSE(mine.get(mine->end_stale(who, ended(run_status::lost))));
     EXPECT_TRUE(mine.get(mine->finish(who, ended(run_status::abandoned))));
     EXPECT_EQ(mine.get(mine->read_control_state()).orphans.size(), 1u);
     const auto again = fresh_occurrence_run("job", 1, 6, delivery::at_least_once);
@@ -182,15 +182,15 @@ void try_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->add_trigger(trigger)));
     auto answer = fresh_run("job", 8);
     answer.id = trigger.id;
-    answer.answers_trigger = true;
+    answer.consumes_trigger = true;
     mine.begin(answer);
-    EXPECT_TRUE(mine.get(mine->pause("job", "why", "me")));
-    EXPECT_TRUE(mine.get(mine->unpause("job")));
+    EXPECT_TRUE(mine.get(mine->pause_job("job", "why", "me")));
+    EXPECT_TRUE(mine.get(mine->resume_job("job")));
     EXPECT_EQ(mine.get(mine->publish({entry_for("job", "@daily", "node")})).size(), 1u);
     EXPECT_EQ(mine.get(mine->list_jobs("", 10)).size(), 1u);
     EXPECT_TRUE(mine.get(mine->find_job("job")));
     EXPECT_EQ(mine.get(mine->retire({"job"}, "node")), 1u);
-    mine.done(mine->node_beat(node_named("id", "node")));
+    mine.done(mine->node_heartbeat(node_named("id", "node")));
     EXPECT_EQ(mine.get(mine->list_nodes()).size(), 1u);
     mine.done(mine->node_leave("id"));
     EXPECT_EQ(mine.get(mine->append_audit(draft_of("me", "job"))).sequence, 1u);

@@ -127,21 +127,21 @@ TYPED_TEST_P(JournalLaws, AResumedJobHasBeenDueOnlySinceThen) {
     const std::vector jobs{entry_for("report", "*/30 * * * *", "node-a"),
                            entry_for("reports", "*/30 * * * *", "node-a")};
     const auto first = mine.get(mine->publish(jobs));
-    EXPECT_FALSE(mine.get(mine->unpause("report")));
-    EXPECT_TRUE(mine.get(mine->pause("report", "", "ada")));
-    EXPECT_TRUE(mine.get(mine->pause("unknown", "", "ada")));
+    EXPECT_FALSE(mine.get(mine->resume_job("report")));
+    EXPECT_TRUE(mine.get(mine->pause_job("report", "", "ada")));
+    EXPECT_TRUE(mine.get(mine->pause_job("unknown", "", "ada")));
     const auto paused = mine.get(mine->read_control_state()).pauses.at(0).at;
     mine.until_later_than(std::max(paused, first[0].since));
     EXPECT_EQ(mine.get(mine->publish(jobs)).at(0).since, first[0].since);
-    EXPECT_TRUE(mine.get(mine->unpause("report")));
-    EXPECT_TRUE(other.get(other->unpause("unknown")));
+    EXPECT_TRUE(mine.get(mine->resume_job("report")));
+    EXPECT_TRUE(other.get(other->resume_job("unknown")));
     const auto resumed = mine.get(mine->find_job("report"));
     ASSERT_TRUE(resumed);
     EXPECT_GT(resumed->since, paused);
     EXPECT_EQ(resumed->definition, jobs[0].definition);
     EXPECT_FALSE(mine.get(mine->find_job("unknown")));
     mine.until_later_than(resumed->since);
-    EXPECT_FALSE(mine.get(mine->unpause("report")));
+    EXPECT_FALSE(mine.get(mine->resume_job("report")));
     const auto again = mine.get(mine->publish(jobs));
     EXPECT_EQ(again[0].since, resumed->since);
     EXPECT_EQ(again[1].since, first[1].since);
@@ -192,9 +192,9 @@ TYPED_TEST_P(JournalLaws, NodesAreListedByNameWithTheirAge) {
     b.running_max = 8;
     b.jobs = 60;
     b.draining = true;
-    mine.done(mine->node_beat(node_named("host-c:1", "cairo")));
-    mine.done(mine->node_beat(b));
-    mine.done(mine->node_beat(node_named("host-a:2", "apia")));
+    mine.done(mine->node_heartbeat(node_named("host-c:1", "cairo")));
+    mine.done(mine->node_heartbeat(b));
+    mine.done(mine->node_heartbeat(node_named("host-a:2", "apia")));
     const auto first = other.get(other->list_nodes());
     ASSERT_EQ(first.size(), 3u);
     EXPECT_EQ(first[0].name, "apia");
@@ -213,7 +213,7 @@ TYPED_TEST_P(JournalLaws, NodesAreListedByNameWithTheirAge) {
     EXPECT_GE(seen.age.count(), 0);
     mine.until_later_than(std::max(first[0].last_seen, seen.last_seen));
     b.running = 0;
-    mine.done(mine->node_beat(b));
+    mine.done(mine->node_heartbeat(b));
     const auto second = other.get(other->list_nodes());
     ASSERT_EQ(second.size(), 3u);
     EXPECT_EQ(second[1].running, 0u);
@@ -235,12 +235,12 @@ TYPED_TEST_P(JournalLaws, OfManyNodesThoseSeenLastAreListed) {
             newest = std::max(newest, one.last_seen);
         return newest;
     };
-    mine.done(mine->node_beat(node_named("a:oldest", "a")));
+    mine.done(mine->node_heartbeat(node_named("a:oldest", "a")));
     mine.until_later_than(last_seen());
     for (std::size_t i = 1; i < page_limit_max; ++i)
-        mine.done(mine->node_beat(node_named("a:" + std::to_string(i), "a")));
+        mine.done(mine->node_heartbeat(node_named("a:" + std::to_string(i), "a")));
     mine.until_later_than(last_seen());
-    mine.done(mine->node_beat(node_named("z:1", "z")));
+    mine.done(mine->node_heartbeat(node_named("z:1", "z")));
     const auto nodes = mine.get(mine->list_nodes());
     ASSERT_EQ(nodes.size(), page_limit_max);
     EXPECT_EQ(nodes.back().id, "z:1");
@@ -249,7 +249,7 @@ TYPED_TEST_P(JournalLaws, OfManyNodesThoseSeenLastAreListed) {
         EXPECT_LT(std::tie(nodes[i - 1].name, nodes[i - 1].id),
                   std::tie(nodes[i].name, nodes[i].id));
     // Each beat counts, not only the first.
-    mine.done(mine->node_beat(node_named("a:oldest", "a")));
+    mine.done(mine->node_heartbeat(node_named("a:oldest", "a")));
     const auto again = mine.get(mine->list_nodes());
     ASSERT_EQ(again.size(), page_limit_max);
     EXPECT_EQ(again[page_limit_max - 2].id, "a:oldest");
@@ -258,7 +258,7 @@ TYPED_TEST_P(JournalLaws, OfManyNodesThoseSeenLastAreListed) {
 
 TYPED_TEST_P(JournalLaws, ANodeWithoutAnIdIsRejected) {
     auto mine = this->open();
-    EXPECT_EQ(mine.rejection(mine->node_beat(node_named("", "berlin"))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->node_heartbeat(node_named("", "berlin"))).code, errc::rejected);
     EXPECT_TRUE(mine.get(mine->list_nodes()).empty());
 }
 
@@ -326,10 +326,10 @@ TYPED_TEST_P(JournalLaws, NamespacesNeverSeeEachOther) {
     const auto start = fresh_occurrence_run("report", 1, 7);
     mine.begin(start);
     mine.get(mine->checkpoint(mark_of(start), "page"));
-    mine.get(mine->pause("report", "why", "me"));
+    mine.get(mine->pause_job("report", "why", "me"));
     mine.get(mine->add_trigger(trigger_for("report")));
     mine.get(mine->publish(std::vector{entry_for("report", "@daily", "node-a")}));
-    mine.done(mine->node_beat(node_named("id", "name")));
+    mine.done(mine->node_heartbeat(node_named("id", "name")));
     mine.get(mine->append_audit(draft_of("me", "x")));
     EXPECT_FALSE(elsewhere.get(elsewhere->find_run(start.id)));
     EXPECT_FALSE(elsewhere.get(elsewhere->find_occurrence("report", 0, occurrence{1})));
@@ -341,7 +341,7 @@ TYPED_TEST_P(JournalLaws, NamespacesNeverSeeEachOther) {
     EXPECT_TRUE(elsewhere.get(elsewhere->list_audit(0, 10)).empty());
     EXPECT_EQ(elsewhere.get(elsewhere->append_audit(draft_of("me", "x"))).sequence, 1u);
     auto same = fresh_occurrence_run("report", 1, 1);
-    same.past = inheritance::last_saved;
+    same.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(elsewhere.begin(same).checkpoint, "");
     EXPECT_EQ(elsewhere.get(elsewhere->prune("report", 0, 0ms, 10)), 0u);
     EXPECT_EQ(mine.all({}, 10).size(), 1u);
@@ -356,10 +356,10 @@ TYPED_TEST_P(JournalLaws, ARestartKeepsEverything) {
         before.begin(start);
         before.get(before->checkpoint(mark_of(start), "page"));
         before.get(before->append_output(mark_of(start), 0, "line", 100));
-        before.get(before->pause("report", "why", "me"));
+        before.get(before->pause_job("report", "why", "me"));
         before.get(before->add_trigger(what));
         before.get(before->publish(std::vector{entry_for("report", "@daily", "node-a")}));
-        before.done(before->node_beat(node_named("id", "name")));
+        before.done(before->node_heartbeat(node_named("id", "name")));
         hash = before.get(before->append_audit(draft_of("me", "x"))).hash;
     }
     this->engine().restart();
@@ -375,7 +375,8 @@ TYPED_TEST_P(JournalLaws, ARestartKeepsEverything) {
     EXPECT_TRUE(after.get(after->find_job("report")));
     EXPECT_EQ(after.get(after->list_nodes()).size(), 1u);
     EXPECT_EQ(after.get(after->append_audit(draft_of("me", "y"))).previous, hash);
-    EXPECT_EQ(after.get(after->heartbeat(std::vector{mark_of(start)})), std::vector{beat::alive});
+    EXPECT_EQ(after.get(after->heartbeat(std::vector{mark_of(start)})),
+              std::vector{heartbeat_result::alive});
     const auto other = fresh_occurrence_run("report", 1, 8, delivery::at_least_once);
     EXPECT_EQ(after.begin(other, begin_outcome::resumed).checkpoint, "page");
 }

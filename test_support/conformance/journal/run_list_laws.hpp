@@ -183,7 +183,8 @@ TYPED_TEST_P(JournalLaws, WhatIsNotOverIsNeverPruned) {
     mine.until_later_than(*mine.show(over.id).completed_at + 1);
     EXPECT_EQ(mine.get(mine->prune("report", 0, 1ms, 100)), 1u);
     EXPECT_EQ(ids_of(mine.all({}, 100)), (std::vector<std::string>{orphan.id, runs.id}));
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(runs)})), std::vector{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(runs)})),
+              std::vector{heartbeat_result::alive});
 }
 
 TYPED_TEST_P(JournalLaws, WithARunGoAllThatBelongsToItButWhatItsJobSaved) {
@@ -200,7 +201,7 @@ TYPED_TEST_P(JournalLaws, WithARunGoAllThatBelongsToItButWhatItsJobSaved) {
     EXPECT_FALSE(mine.get(mine->read_output(start.id, 0, 100)));
     // The occurrence is forgotten: its lease is what keeps it from running twice.
     auto again = fresh_occurrence_run("report", 1, 8);
-    again.past = inheritance::last_saved;
+    again.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(again).checkpoint, "page 12");
     EXPECT_EQ(mine.output_of(again.id), "");
     EXPECT_EQ(mine.kinds_of_events(again.id).size(), 1u);

@@ -34,14 +34,14 @@ inline void expect_same(const whole_run& before, const whole_run& after) {
 }
 
 // Every verb of a runner, each of which must call it stale.
-inline void expect_stale(journal_client& by, const run_mark& who) {
-    EXPECT_EQ(by.get(by->heartbeat(std::vector{who})), std::vector{beat::stale});
+inline void expect_stale(journal_client& by, const run_ref& who) {
+    EXPECT_EQ(by.get(by->heartbeat(std::vector{who})), std::vector{heartbeat_result::stale});
     EXPECT_FALSE(by.get(by->checkpoint(who, "stale")));
     EXPECT_FALSE(
         by.get(by->append_output(who, 0, "a stale line, longer than what was there", 1000)));
-    EXPECT_FALSE(by.get(by->note(who, "note", "stale")));
+    EXPECT_FALSE(by.get(by->add_event(who, "note", "stale")));
     EXPECT_FALSE(by.get(by->next_attempt(who, failed_attempt(1, "stale"))));
-    EXPECT_FALSE(by.get(by->judge(who, ended(run_status::lost, "stale"))));
+    EXPECT_FALSE(by.get(by->end_stale(who, ended(run_status::lost, "stale"))));
 }
 
 // Goal: the fence of the journal. Method: a run that was taken over is written to under the older
@@ -136,9 +136,11 @@ TYPED_TEST_P(JournalLaws, AnEndThatIsNoneIsRejected) {
     mine.begin(start);
     const auto mark = mark_of(start);
     EXPECT_EQ(mine.rejection(mine->finish(mark, ended(run_status::started))).code, errc::rejected);
-    EXPECT_EQ(mine.rejection(mine->judge(mark, ended(run_status::started))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->end_stale(mark, ended(run_status::started))).code,
+              errc::rejected);
     // Only its own runner knows that it never started.
-    EXPECT_EQ(mine.rejection(mine->judge(mark, ended(run_status::skipped))).code, errc::rejected);
+    EXPECT_EQ(mine.rejection(mine->end_stale(mark, ended(run_status::skipped))).code,
+              errc::rejected);
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
 }
 
@@ -204,10 +206,10 @@ TYPED_TEST_P(JournalLaws, HistoryIsInOrderAndARepeatedNoteIsAddedOnce) {
     auto mine = this->open();
     const auto start = fresh_run("report", 7);
     mine.begin(start);
-    EXPECT_TRUE(mine.get(mine->note(mark_of(start), "note", "one")));
-    EXPECT_TRUE(mine.get(mine->note(mark_of(start), "note", "one")));
-    EXPECT_TRUE(mine.get(mine->note(mark_of(start), "note", "two")));
-    EXPECT_TRUE(mine.get(mine->note(mark_of(start), "note", "one\nmore")));
+    EXPECT_TRUE(mine.get(mine->add_event(mark_of(start), "note", "one")));
+    EXPECT_TRUE(mine.get(mine->add_event(mark_of(start), "note", "one")));
+    EXPECT_TRUE(mine.get(mine->add_event(mark_of(start), "note", "two")));
+    EXPECT_TRUE(mine.get(mine->add_event(mark_of(start), "note", "one\nmore")));
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(start), "x")));
     EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::completed))));
     std::vector<std::string> told;
@@ -229,7 +231,7 @@ TYPED_TEST_P(JournalLaws, OfManyEventsTheFirstAndTheNewestAreKept) {
     mine.begin(start);
     constexpr std::size_t notes = run_events_max + 25;
     for (std::size_t i = 1; i <= notes; ++i)
-        EXPECT_TRUE(mine.get(mine->note(mark_of(start), "note", std::to_string(i))));
+        EXPECT_TRUE(mine.get(mine->add_event(mark_of(start), "note", std::to_string(i))));
     const auto events = mine.get(mine->history(start.id));
     ASSERT_EQ(events.size(), run_events_max);
     EXPECT_EQ(events.front().kind, "begun");
@@ -246,7 +248,7 @@ TYPED_TEST_P(JournalLaws, ACancelIsToldToTheRunnerAndStandsOnTheControlState) {
     EXPECT_TRUE(mine.get(mine->request_cancel(start.id, "ada")));
     EXPECT_TRUE(mine.get(mine->request_cancel(start.id, "bob")));
     EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start), mark_of(other)})),
-              (std::vector{beat::cancel_requested, beat::alive}));
+              (std::vector{heartbeat_result::cancel_requested, heartbeat_result::alive}));
     EXPECT_EQ(mine.get(mine->read_control_state()).cancels, std::vector{start.id});
     EXPECT_TRUE(mine.show(start.id).cancel_requested);
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
@@ -306,10 +308,10 @@ TYPED_TEST_P(JournalLaws, ACancelledRunThatWasAbandonedIsOverAtOnce) {
 TYPED_TEST_P(JournalLaws, ACancelAfterTheRunWasJudgedIsTheEnd) {
     auto mine = this->open();
     auto start = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
-    start.silence_max = 1ms;
+    start.heartbeat_timeout = 1ms;
     mine.begin(start);
     mine.until_stale(start.id);
-    EXPECT_TRUE(mine.get(mine->judge(mark_of(start), ended(run_status::abandoned, "gone"))));
+    EXPECT_TRUE(mine.get(mine->end_stale(mark_of(start), ended(run_status::abandoned, "gone"))));
     EXPECT_TRUE(mine.get(mine->request_cancel(start.id, "ada")));
     EXPECT_EQ(mine.show(start.id).reason, "cancelled by ada");
     expect_called_off(mine, start);
@@ -318,14 +320,15 @@ TYPED_TEST_P(JournalLaws, ACancelAfterTheRunWasJudgedIsTheEnd) {
 TYPED_TEST_P(JournalLaws, ARunToBeCancelledIsJudgedCancelled) {
     auto mine = this->open();
     auto start = fresh_occurrence_run("report", 1, 7, delivery::at_least_once);
-    start.silence_max = 1ms;
+    start.heartbeat_timeout = 1ms;
     mine.begin(start);
     EXPECT_TRUE(mine.get(mine->request_cancel(start.id, "ada")));
     mine.until_stale(start.id);
     const auto gone = ended(run_status::abandoned, "gone");
-    EXPECT_TRUE(mine.get(mine->judge(mark_of(start), gone)));
-    EXPECT_TRUE(mine.get(mine->judge(mark_of(start), gone)));
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(start), ended(run_status::abandoned, "for other"))));
+    EXPECT_TRUE(mine.get(mine->end_stale(mark_of(start), gone)));
+    EXPECT_TRUE(mine.get(mine->end_stale(mark_of(start), gone)));
+    EXPECT_FALSE(
+        mine.get(mine->end_stale(mark_of(start), ended(run_status::abandoned, "for other"))));
     EXPECT_EQ(mine.show(start.id).reason, "gone");
     EXPECT_EQ(mine.kinds_of_events(start.id),
               (std::vector<std::string>{"begun", "cancel_requested", "cancelled"}));
@@ -359,7 +362,7 @@ TYPED_TEST_P(JournalLaws, ARunToBeCancelledIsNotResumed) {
     // A repetition by its own runner, who is told with its next beat.
     mine.begin(start);
     EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(start)})),
-              std::vector{beat::cancel_requested});
+              std::vector{heartbeat_result::cancel_requested});
     mine.begin(fresh_occurrence_run("report", 1, 6, delivery::at_least_once),
                begin_outcome::superseded);
     EXPECT_EQ(mine.show(start.id).status, run_status::started);

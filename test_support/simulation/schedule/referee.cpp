@@ -534,7 +534,7 @@ bool referee::may_be_full(nanos from, nanos to) const {
 // Soon after it was granted the key, and until its lease was over and it counted as silent.
 bool referee::was_away(std::size_t node, nanos granted, millis ttl) const {
     const auto from = granted + answer_takes;
-    const auto to = granted + std::max(ttl, schedule::node_silence_max);
+    const auto to = granted + std::max(ttl, schedule::node_heartbeat_timeout);
     const auto& all = healthy_[node];
     return std::none_of(all.begin(), all.end(),
                         [&](const interval& one) { return one.from <= to && one.to > from; });

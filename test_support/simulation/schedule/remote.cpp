@@ -104,9 +104,9 @@ public:
         });
     }
 
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         return line_.ask<std::vector<renewal>>(
-            [&all = wire_->home(), asked = std::vector<held>(leases.begin(), leases.end())] {
+            [&all = wire_->home(), asked = std::vector<held_lease>(leases.begin(), leases.end())] {
                 return all.serve(all.store->renew(asked));
             });
     }
@@ -209,29 +209,29 @@ public:
     explicit remote_journal(node& home)
         : wire_{std::make_shared<node_wire>(home, side::journal)}, line_{wire_} {}
 
-    async<beginning> begin(run_start start) override {
-        return line_.ask<beginning>(
+    async<begin_result> begin(run_start start) override {
+        return line_.ask<begin_result>(
             [&where = wire_->home(), start] { return begin_or_not(where, start); });
     }
-    async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
-        const std::vector<run_mark> all(runs.begin(), runs.end());
-        return line_.ask<std::vector<beat>>(
+    async<std::vector<heartbeat_result>> heartbeat(std::span<const run_ref> runs) override {
+        const std::vector<run_ref> all(runs.begin(), runs.end());
+        return line_.ask<std::vector<heartbeat_result>>(
             [&where = wire_->home(), all] { return where.serve(where.records->heartbeat(all)); });
     }
-    async<bool> checkpoint(run_mark who, std::string text) override {
+    async<bool> checkpoint(run_ref who, std::string text) override {
         return ask<bool>([=](journal& at) { return at.checkpoint(who, text); });
     }
-    async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
+    async<bool> append_output(run_ref who, std::uint64_t offset, std::string bytes,
                               std::uint64_t limit) override {
         return ask<bool>([=](journal& at) { return at.append_output(who, offset, bytes, limit); });
     }
-    async<bool> note(run_mark who, std::string kind, std::string text) override {
-        return ask<bool>([=](journal& at) { return at.note(who, kind, text); });
+    async<bool> add_event(run_ref who, std::string kind, std::string text) override {
+        return ask<bool>([=](journal& at) { return at.add_event(who, kind, text); });
     }
-    async<bool> next_attempt(run_mark who, run_end last) override {
+    async<bool> next_attempt(run_ref who, run_end last) override {
         return ask<bool>([=](journal& at) { return at.next_attempt(who, last); });
     }
-    async<bool> finish(run_mark who, run_end how) override {
+    async<bool> finish(run_ref who, run_end how) override {
         return ask<bool>([=](journal& at) { return at.finish(who, how); });
     }
     async<bool> skip(run_start what, std::string reason) override {
@@ -273,8 +273,8 @@ public:
         return ask<std::vector<run_record>>(
             [=](journal& at) { return at.stale_runs(limit, skip); });
     }
-    async<bool> judge(run_mark who, run_end how) override {
-        return ask<bool>([=](journal& at) { return at.judge(who, how); });
+    async<bool> end_stale(run_ref who, run_end how) override {
+        return ask<bool>([=](journal& at) { return at.end_stale(who, how); });
     }
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                              std::size_t limit) override {
@@ -296,11 +296,11 @@ public:
     async<bool> remove_trigger(std::string id) override {
         return ask<bool>([=](journal& at) { return at.remove_trigger(id); });
     }
-    async<bool> pause(std::string job, std::string reason, std::string by) override {
-        return ask<bool>([=](journal& at) { return at.pause(job, reason, by); });
+    async<bool> pause_job(std::string job, std::string reason, std::string by) override {
+        return ask<bool>([=](journal& at) { return at.pause_job(job, reason, by); });
     }
-    async<bool> unpause(std::string job) override {
-        return ask<bool>([=](journal& at) { return at.unpause(job); });
+    async<bool> resume_job(std::string job) override {
+        return ask<bool>([=](journal& at) { return at.resume_job(job); });
     }
 
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
@@ -315,8 +315,8 @@ public:
     async<std::optional<job_entry>> find_job(std::string name) override {
         return ask<std::optional<job_entry>>([=](journal& at) { return at.find_job(name); });
     }
-    async<void> node_beat(node_entry me) override {
-        return ask<void>([=](journal& at) { return at.node_beat(me); });
+    async<void> node_heartbeat(node_entry me) override {
+        return ask<void>([=](journal& at) { return at.node_heartbeat(me); });
     }
     async<void> node_leave(std::string id) override {
         return ask<void>([=](journal& at) { return at.node_leave(id); });
@@ -344,7 +344,7 @@ private:
             [&where = wire_->home(), verb] { return where.serve(verb(*where.records)); });
     }
 
-    static result<beginning> begin_or_not(world& where, const run_start& start) {
+    static result<begin_result> begin_or_not(world& where, const run_start& start) {
         const auto before = start.occurrence
                                 ? where.row_of(start.job, start.partition, *start.occurrence)
                                 : std::nullopt;

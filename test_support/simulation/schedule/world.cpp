@@ -102,11 +102,11 @@ void world::pause_job(std::size_t job, nanos how_long) {
     if (!plan.has_journal || paused_[job]) return;
     paused_[job] = true;
     const auto& name = plan.jobs[job].name;
-    serve(records->pause(name, "by the simulation", "the simulation"));
+    serve(records->pause_job(name, "by the simulation", "the simulation"));
     judge.on_pause(job, true);
     time.after(how_long, [this, job, name] {
         paused_[job] = false;
-        serve(records->unpause(name));
+        serve(records->resume_job(name));
         judge.on_pause(job, false);
     });
 }
@@ -170,7 +170,7 @@ std::vector<node_entry> world::registry_told(const std::string& owner) {
     };
     if (plan.registry == registry_kind::stale)
         for (auto one : before) {
-            if (is_told(one) && one.age < schedule::node_silence_max) continue;
+            if (is_told(one) && one.age < schedule::node_heartbeat_timeout) continue;
             one.age = millis{0};
             std::erase_if(told, [&](const node_entry& now) { return now.id == one.id; });
             told.push_back(std::move(one));

@@ -60,7 +60,7 @@ std::shared_ptr<credentials> credentials::make(net::loop& where, credential_sett
 }
 
 credentials::credentials(net::loop& where, credential_settings from)
-    : net::renewed<key_pair>{
+    : net::refreshed<key_pair>{
           where, "credentials of AWS",
           [&where, all = std::make_shared<const credential_settings>(std::move(from))](
               instant until) { return find_keys(where, all, until); }} {}

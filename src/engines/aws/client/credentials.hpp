@@ -7,7 +7,7 @@
 
 #include "engines/aws/client/signature.hpp"
 #include "net/loop.hpp"
-#include "net/renewed.hpp"
+#include "net/refreshed.hpp"
 
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ credential_settings credentials_of_environment(std::string_view region);
 
 // Its get() is `denied` where there are none or they were rejected, and `unreachable` where who
 // gives them did not answer. On its loop only.
-class credentials final : public net::renewed<key_pair> {
+class credentials final : public net::refreshed<key_pair> {
 public:
     static std::shared_ptr<credentials> make(net::loop& where, credential_settings from);
     // Use make().

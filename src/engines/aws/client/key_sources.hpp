@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engines/aws/client/credentials.hpp"
-#include "net/renewed.hpp"
+#include "net/refreshed.hpp"
 
 #include <memory>
 #include <string_view>

@@ -62,7 +62,7 @@ std::shared_ptr<credentials> credentials::make(net::loop& where, credential_sett
 }
 
 credentials::credentials(net::loop& where, credential_settings from)
-    : net::renewed<access>{
+    : net::refreshed<access>{
           where, "credentials of Azure",
           [&where, all = std::make_shared<const credential_settings>(std::move(from))](
               instant until) { return find_access(where, all, until); }} {}

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "net/loop.hpp"
-#include "net/renewed.hpp"
+#include "net/refreshed.hpp"
 
 #include <memory>
 #include <optional>
@@ -64,7 +64,7 @@ async<found_access> find_access(net::loop& where, std::shared_ptr<const credenti
 bool is_at_hand(std::string_view host);
 
 // On its loop only.
-class credentials final : public net::renewed<access> {
+class credentials final : public net::refreshed<access> {
 public:
     static std::shared_ptr<credentials> make(net::loop& where, credential_settings from);
     // Use make().

@@ -1,5 +1,5 @@
 // How runs begin, and how an occurrence is skipped.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include <utility>
 
@@ -19,8 +19,8 @@ async<void> cas_journal::claim(std::shared_ptr<claimed_run> mine, instant until)
     for (int tried = 0; mine->number == 0; ++tried) {
         const auto number = records_->fresh_number();
         if (number.has_error()) co_return number.error();
-        index_entry entry{mine->key, mine->id, mine->job, *number, *now + mine->silence_max.count(),
-                          *now};
+        index_entry entry{
+            mine->key, mine->id, mine->job, *number, *now + mine->heartbeat_timeout.count(), *now};
         const auto key = keys::newest_first(keys::all_runs, *number);
         auto creating = records_->create(key, encode(entry, records_->fresh_nonce()), until);
         const auto created = co_await std::move(creating);
@@ -141,9 +141,9 @@ async<void> cas_journal::take_over(run_state& state, const journals::begin_decis
     co_return result<void>{};
 }
 
-async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> what,
-                                                     const seen& stands, std::string nonce,
-                                                     instant until) {
+async<decision<begin_result>> cas_journal::decide_begin(std::shared_ptr<starting> what,
+                                                        const seen& stands, std::string nonce,
+                                                        instant until) {
     const auto& start = what->start;
     const auto& mine = what->mine;
     mine->gone.clear();
@@ -163,7 +163,7 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
         known = there->run->row;
     }
     journals::saved_checkpoint past;
-    if (start.past == inheritance::last_saved) {
+    if (start.starts_from == checkpoint_source::last_saved) {
         auto looking = last_saved(start.job, start.partition, until);
         auto found = co_await std::move(looking);
         if (found.has_error()) co_return found.error();
@@ -173,7 +173,7 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
     if (now.has_error()) co_return now.error();
     auto decided = journals::begin(known, start, there->trigger.has_value(), past.text, *now);
     if (decided.has_error()) co_return decided.error();
-    decision<beginning> made{std::move(decided->answer)};
+    decision<begin_result> made{std::move(decided->answer)};
     if (decided->write == journals::begin_write::nothing) {
         const bool is_begun = made.answer.outcome == begin_outcome::begun ||
                               made.answer.outcome == begin_outcome::resumed;
@@ -192,22 +192,22 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
 }
 
 // Decides again where a run has gone on, or was pruned, while it was decided on.
-async<beginning> cas_journal::begin_as_it_stands(std::shared_ptr<starting> what, instant until) {
+async<begin_result> cas_journal::begin_as_it_stands(std::shared_ptr<starting> what, instant until) {
     for (int looks = 1;; ++looks) {
-        decide_step<beginning> decide = [&](const seen& stands, std::string nonce) {
+        decide_step<begin_result> decide = [&](const seen& stands, std::string nonce) {
             return decide_begin(what, stands, std::move(nonce), until);
         };
         auto beginning_it =
-            records_->amend<beginning>(what->mine->key, std::nullopt, until, std::move(decide));
+            records_->amend<begin_result>(what->mine->key, std::nullopt, until, std::move(decide));
         auto begun = co_await std::move(beginning_it);
         const bool has_failed = begun.has_error() && begun.error().code == errc::unreachable;
         if (!has_failed || !what->was_passed || looks == looks_max) co_return begun;
     }
 }
 
-async<beginning> cas_journal::begin(run_start start) {
+async<begin_result> cas_journal::begin(run_start start) {
     const auto self = shared_from_this();
-    if (start.answers_trigger && start.occurrence)
+    if (start.consumes_trigger && start.occurrence)
         co_return failure{errc::rejected,
                           "journal: a run that answers a trigger has no occurrence: leave it out"};
     auto preparing = records_->ready();

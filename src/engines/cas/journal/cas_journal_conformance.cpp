@@ -1,6 +1,6 @@
 // The laws of journals on the core alone, over a medium in memory: one with a batch and a fine
 // clock, and one that has neither.
-#include "engines/cas/journal/cas_journal.hpp"
+#include "engines/cas/journal/make_cas_journal.hpp"
 
 #include "test_support/conformance/engines/in_memory.hpp"
 #include "test_support/conformance/journal/journal_laws.hpp"

@@ -2,7 +2,7 @@
 // all that can be seen of a journal, as a text; and the laws that sweeps hold verbs to.
 #pragma once
 
-#include "engines/cas/journal/cas_journal.hpp"
+#include "engines/cas/journal/make_cas_journal.hpp"
 #include "engines/cas/store/record_text.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "test_support/media/memory_stage.hpp"
@@ -30,15 +30,17 @@ using testing_media::record_table;
 // Answers as texts, without times.
 inline std::string told(bool answer) { return answer ? "yes" : "no"; }
 inline std::string told(std::size_t answer) { return std::to_string(answer); }
-inline std::string told(beat answer) {
-    return answer == beat::alive ? "alive" : answer == beat::stale ? "stale" : "cancel";
+inline std::string told(heartbeat_result answer) {
+    return answer == heartbeat_result::alive   ? "alive"
+           : answer == heartbeat_result::stale ? "stale"
+                                               : "cancel";
 }
-inline std::string told(const std::vector<beat>& answers) {
+inline std::string told(const std::vector<heartbeat_result>& answers) {
     std::string text;
     for (const auto each : answers) text += told(each) + " ";
     return text;
 }
-inline std::string told(const beginning& answer) {
+inline std::string told(const begin_result& answer) {
     std::ostringstream text;
     text << static_cast<int>(answer.outcome) << " " << answer.id << " #" << answer.attempt << " '"
          << answer.checkpoint << "' " << name_of(answer.status) << " " << answer.output_size;
@@ -273,13 +275,11 @@ inline run_start start_of(const std::string& id, std::uint64_t token,
     start.node = "node-" + std::to_string(token);
     start.trigger = "schedule";
     start.delivery = mode;
-    start.silence_max = 10s;
+    start.heartbeat_timeout = 10s;
     if (due) start.occurrence = occurrence{*due};
     return start;
 }
-inline run_mark mark(const std::string& id, std::uint64_t token) {
-    return {id, fence_token{token}};
-}
+inline run_ref mark(const std::string& id, std::uint64_t token) { return {id, fence_token{token}}; }
 inline run_end end_as(run_status status, const std::string& reason = "why") {
     run_end how;
     how.status = status;

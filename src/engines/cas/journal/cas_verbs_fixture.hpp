@@ -21,23 +21,23 @@ struct watched_verb {
 inline told_verb begin_of(run_start start) {
     return [=](journal& on) { return answer_of(on.begin(start)); };
 }
-inline told_verb checkpoint_of(run_mark who, std::string text) {
+inline told_verb checkpoint_of(run_ref who, std::string text) {
     return [=](journal& on) { return answer_of(on.checkpoint(who, text)); };
 }
-inline told_verb output_of(run_mark who, std::uint64_t offset, std::string bytes,
+inline told_verb output_of(run_ref who, std::uint64_t offset, std::string bytes,
                            std::uint64_t limit = 1000) {
     return [=](journal& on) { return answer_of(on.append_output(who, offset, bytes, limit)); };
 }
-inline told_verb note_of(run_mark who, std::string text) {
-    return [=](journal& on) { return answer_of(on.note(who, "note", text)); };
+inline told_verb note_of(run_ref who, std::string text) {
+    return [=](journal& on) { return answer_of(on.add_event(who, "note", text)); };
 }
-inline told_verb finish_of(run_mark who, run_status status) {
+inline told_verb finish_of(run_ref who, run_status status) {
     return [=](journal& on) { return answer_of(on.finish(who, end_as(status))); };
 }
-inline told_verb judge_of(run_mark who, run_status status) {
-    return [=](journal& on) { return answer_of(on.judge(who, end_as(status))); };
+inline told_verb judge_of(run_ref who, run_status status) {
+    return [=](journal& on) { return answer_of(on.end_stale(who, end_as(status))); };
 }
-inline told_verb attempt_of(run_mark who, int attempt) {
+inline told_verb attempt_of(run_ref who, int attempt) {
     return [=](journal& on) {
         auto last = end_as(run_status::failed);
         last.attempt = attempt;
@@ -50,11 +50,11 @@ inline told_verb skip_of(run_start start) {
 inline told_verb cancel_of(std::string id) {
     return [=](journal& on) { return answer_of(on.request_cancel(id, "ada")); };
 }
-inline async<std::string> beat_of_all(journal& on, std::vector<run_mark> who) {
+inline async<std::string> beat_of_all(journal& on, std::vector<run_ref> who) {
     auto beating = answer_of(on.heartbeat(who));
     co_return co_await std::move(beating);
 }
-inline told_verb beat_of(std::vector<run_mark> who) {
+inline told_verb beat_of(std::vector<run_ref> who) {
     return [=](journal& on) { return beat_of_all(on, who); };
 }
 inline told_verb prune_of(std::size_t keep) {
@@ -67,10 +67,10 @@ inline told_verb remove_of(std::string id) {
     return [=](journal& on) { return answer_of(on.remove_trigger(id)); };
 }
 inline told_verb pause_of(std::string job, std::string reason) {
-    return [=](journal& on) { return answer_of(on.pause(job, reason, "ada")); };
+    return [=](journal& on) { return answer_of(on.pause_job(job, reason, "ada")); };
 }
 inline told_verb unpause_of(std::string job) {
-    return [=](journal& on) { return answer_of(on.unpause(job)); };
+    return [=](journal& on) { return answer_of(on.resume_job(job)); };
 }
 inline told_verb publish_of(std::vector<std::string> names, std::string schedule,
                             std::string node) {
@@ -93,7 +93,7 @@ inline told_verb node_of(std::string id, std::uint32_t running) {
         node_entry me;
         me.id = id;
         me.running = running;
-        return answer_of(on.node_beat(me));
+        return answer_of(on.node_heartbeat(me));
     };
 }
 inline told_verb leave_of(std::string id) {
@@ -109,18 +109,18 @@ inline told_verb audit_of(std::string actor) {
 
 inline run_start answering(const std::string& id, std::uint64_t token) {
     auto start = start_of(id, token);
-    start.answers_trigger = true;
+    start.consumes_trigger = true;
     return start;
 }
 inline run_start inheriting(const std::string& id, std::uint64_t token, std::int64_t due) {
     auto start = start_of(id, token, due);
-    start.past = inheritance::last_saved;
+    start.starts_from = checkpoint_source::last_saved;
     return start;
 }
 inline const std::string large_checkpoint(3000, 'c');
 
 inline const told_verb begun = begin_of(start_of("a", 7, 1));
-inline const run_mark run_a = mark("a", 7);
+inline const run_ref run_a = mark("a", 7);
 
 // So many notes that the next one makes a page of those before.
 inline std::vector<told_verb> begun_with_notes(int count) {

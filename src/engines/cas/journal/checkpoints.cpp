@@ -1,5 +1,5 @@
 // What a run saves, and what its job is given of it.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include <utility>
 
@@ -148,7 +148,7 @@ async<journals::change> cas_journal::save(std::shared_ptr<saving> what, change_p
     co_return did;
 }
 
-async<bool> cas_journal::checkpoint(run_mark who, std::string text) {
+async<bool> cas_journal::checkpoint(run_ref who, std::string text) {
     const auto self = shared_from_this();
     const auto until = records_->deadline();
     const auto what = std::make_shared<saving>();

@@ -1,5 +1,5 @@
 // What nodes and users leave each other: triggers, pauses, and what a reader of them has to know.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 #include "engines/rules/journal/fair_order.hpp"
 #include "engines/rules/journal/unreadable.hpp"
 
@@ -73,7 +73,7 @@ bool cas_journal::take_control(control_reading& into, const std::string& key,
     if (kind == control_kind::cancel) {
         if (run.cancel_requested && run.status == run_status::started && !into.is_full(kind))
             into.all.cancels.push_back(run.id);
-        return !is_over(run.status);
+        return !is_finished(run.status);
     }
     if (!journals::is_orphan(run)) return false;
     if (!into.is_full(kind)) {
@@ -270,7 +270,7 @@ async<bool> cas_journal::remove_trigger(std::string id) {
     co_return true;
 }
 
-async<bool> cas_journal::pause(std::string job, std::string reason, std::string by) {
+async<bool> cas_journal::pause_job(std::string job, std::string reason, std::string by) {
     const auto self = shared_from_this();
     auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
@@ -284,7 +284,7 @@ async<bool> cas_journal::pause(std::string job, std::string reason, std::string 
     co_return co_await std::move(creating);
 }
 
-async<bool> cas_journal::unpause(std::string job) {
+async<bool> cas_journal::resume_job(std::string job) {
     const auto self = shared_from_this();
     auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);

@@ -211,7 +211,7 @@ void read_state(members& from, run_state& into) {
     run.exit_status = from.maybe<int>("exit_status");
     run.attempt = from.integer<int>("attempt");
     run.cancel_requested = from.flag("cancel_requested");
-    into.row.silence_max = millis{from.integer<std::int64_t>("silence_max")};
+    into.row.heartbeat_timeout = millis{from.integer<std::int64_t>("silence_max")};
     into.row.taken_over = from.flag("taken_over");
     into.number = from.integer<std::uint64_t>("number");
     if (from.flag("checkpoint_apart")) into.apart = from.bytes("checkpoint_apart");
@@ -276,7 +276,7 @@ std::string encode(const run_state& state, std::string_view nonce) {
     if (run.exit_status) body["exit_status"] = *run.exit_status;
     body["attempt"] = run.attempt;
     if (run.cancel_requested) body["cancel_requested"] = true;
-    body["silence_max"] = state.row.silence_max.count();
+    body["silence_max"] = state.row.heartbeat_timeout.count();
     if (state.row.taken_over) body["taken_over"] = true;
     body["number"] = state.number;
     if (!state.apart.empty())
@@ -307,7 +307,7 @@ std::string encode(const waiting_trigger& waiting, std::string_view nonce) {
                       {"partition", what.partition}, {"arguments", std::move(arguments)},
                       {"by", bytes(what.by)},        {"at", what.at},
                       {"number", waiting.number}};
-    if (what.past == inheritance::last_saved) body["from_last_saved"] = true;
+    if (what.starts_from == checkpoint_source::last_saved) body["from_last_saved"] = true;
     return line(trigger_kind, nonce, body);
 }
 
@@ -321,7 +321,7 @@ std::string encode(const index_entry& entry, std::string_view nonce) {
                  {"id", bytes(entry.id)},
                  {"job", bytes(entry.job)},
                  {"number", entry.number},
-                 {"silent_after", entry.silent_after},
+                 {"silent_after", entry.stale_after},
                  {"at", entry.at}});
 }
 
@@ -417,7 +417,8 @@ result<run_place> parse_run_place(const seen& stands) {
             waiting.what.by = from.bytes("by");
             waiting.what.at = from.integer<std::int64_t>("at");
             waiting.number = from.integer<std::uint64_t>("number");
-            if (from.flag("from_last_saved")) waiting.what.past = inheritance::last_saved;
+            if (from.flag("from_last_saved"))
+                waiting.what.starts_from = checkpoint_source::last_saved;
         });
     return parsed<run_place>(stands.text, run_kind, [](members& from, run_place& into) {
         read_state(from, into.run.emplace());
@@ -430,7 +431,7 @@ result<index_entry> parse_index_entry(std::string_view text) {
         into.id = from.bytes("id");
         into.job = from.bytes("job");
         into.number = from.integer<std::uint64_t>("number");
-        into.silent_after = from.integer<std::int64_t>("silent_after");
+        into.stale_after = from.integer<std::int64_t>("silent_after");
         into.at = from.integer<std::int64_t>("at");
     });
 }

@@ -68,8 +68,8 @@ struct index_entry {
     std::string id{};
     std::string job{};
     std::uint64_t number = 0;
-    std::int64_t silent_after = 0;  // it cannot be silent before
-    std::int64_t at = 0;            // when this was written
+    std::int64_t stale_after = 0;  // it cannot be stale before
+    std::int64_t at = 0;           // when this was written
 };
 
 // What the runs of a job and partition saved last. While `ref` is there, it holds only if the run

@@ -52,7 +52,7 @@ run_state whole_state() {
     run.checkpoint = std::string{"a\0b\x01", 4};
     run.output_size = 30;
     run.cancel_requested = true;
-    state.row.silence_max = millis{12'345};
+    state.row.heartbeat_timeout = millis{12'345};
     state.row.taken_over = true;
     state.number = 0x7fffffffffffffff;
     state.saved = "ref";
@@ -99,13 +99,13 @@ TEST(JournalText, WhatStandsUnderAnIdIsToldApart) {
     waiting.what.id = "5d1c";
     waiting.what.job = "report";
     waiting.what.arguments = {"--from", "", std::string{"a\0b", 3}, "\xff"};
-    waiting.what.past = inheritance::last_saved;
+    waiting.what.starts_from = checkpoint_source::last_saved;
     waiting.number = 12;
     const auto trigger = parse_run_place(standing(encode(waiting, "n")));
     ASSERT_TRUE(trigger.has_value());
     ASSERT_TRUE(trigger->trigger);
     EXPECT_EQ(trigger->trigger->what.arguments, waiting.what.arguments);
-    EXPECT_EQ(trigger->trigger->what.past, inheritance::last_saved);
+    EXPECT_EQ(trigger->trigger->what.starts_from, checkpoint_source::last_saved);
     EXPECT_EQ(trigger->trigger->number, 12u);
     const auto elsewhere = parse_run_place(standing(encode_elsewhere("due/a/0:1", "n")));
     ASSERT_TRUE(elsewhere.has_value());

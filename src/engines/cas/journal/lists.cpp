@@ -1,5 +1,5 @@
-// Runs as others see them: one, pages of them, those that fell silent.
-#include "engines/cas/journal/journal_verbs.hpp"
+// Runs as others see them: one, pages of them, those that became stale.
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include "engines/rules/journal/texts.hpp"
 
@@ -23,7 +23,7 @@ bool fits(const run_filter& which, const run_record& run) {
 
 // The index with the fewest runs among which all of these are.
 std::string index_for(const run_filter& which) {
-    if (which.status && !is_over(*which.status)) return std::string{keys::active};
+    if (which.status && !is_finished(*which.status)) return std::string{keys::active};
     return which.job ? keys::runs_of(*which.job) : std::string{keys::all_runs};
 }
 
@@ -235,9 +235,9 @@ async<std::vector<run_record>> cas_journal::stale_runs(std::size_t limit, std::s
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
     const auto until = *ready;
-    std::vector<run_state> silent;
+    std::vector<run_state> stale;
     std::string after;
-    for (bool more = true; more && silent.size() < limit;) {
+    for (bool more = true; more && stale.size() < limit;) {
         auto listing_them = records_->list(std::string{keys::active}, after, entries_a_look, until);
         const auto page = co_await std::move(listing_them);
         if (page.has_error()) co_return page.error();
@@ -250,7 +250,7 @@ async<std::vector<run_record>> cas_journal::stale_runs(std::size_t limit, std::s
         std::vector<place_and_version> where;
         for (const auto& [key, stands] : page->records) {
             auto entry = parse_index_entry(stands.text);
-            if (entry.has_error() || entry->silent_after >= surely) continue;
+            if (entry.has_error() || entry->stale_after >= surely) continue;
             where.emplace_back(key, stands.at);
             entries.push_back(std::move(*entry));
         }
@@ -261,22 +261,22 @@ async<std::vector<run_record>> cas_journal::stale_runs(std::size_t limit, std::s
         for (std::size_t i = 0; i < truths->size(); ++i) {
             if ((*truths)[i].is_unreadable) continue;
             auto& state = (*truths)[i].state;
-            const bool is_active = state && !is_over(state->row.record.status);
+            const bool is_active = state && !is_finished(state->row.record.status);
             if (!is_active && is_old(entries[i].at)) gone.push_back(where[i]);
-            if (!is_active || !journals::is_silent(state->row, surely)) continue;
+            if (!is_active || !journals::is_stale(state->row, surely)) continue;
             // Who judges it takes its hint away.
             seen hint;
             hint.at = where[i].second;
             records_->remember(where[i].first, std::move(hint));
             if (skip > 0)
                 --skip;
-            else if (silent.size() < limit)
-                silent.push_back(std::move(*state));
+            else if (stale.size() < limit)
+                stale.push_back(std::move(*state));
         }
         auto tidying = records_->tidy(std::move(gone), until);
         co_await std::move(tidying);
     }
-    auto completing = complete(std::move(silent), until);
+    auto completing = complete(std::move(stale), until);
     co_return co_await std::move(completing);
 }
 

@@ -1,5 +1,5 @@
 // What runs write: chunks in records of their own, and in the truth which bytes of them count.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -77,7 +77,7 @@ async<journals::change> cas_journal::add_output(std::shared_ptr<appending> what,
     co_return journals::change{true, true, std::nullopt};
 }
 
-async<bool> cas_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
+async<bool> cas_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                        std::uint64_t limit) {
     const auto self = shared_from_this();
     const auto until = records_->deadline();
@@ -130,7 +130,7 @@ async<std::optional<output_part>> cas_journal::read_output(std::string id, std::
     const auto& state = *found->state;
     output_part part;
     part.size = state.row.record.output_size;
-    part.over = is_over(state.row.record.status);
+    part.over = is_finished(state.row.record.status);
     part.offset = std::max(offset, part.size);
     const auto start = std::max(offset, state.output_floor);
     auto after = keys::chunks_behind(state.number, start);

@@ -1,5 +1,5 @@
 // How runs go: the truth first, by which they are gone, and then what belonged to them.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include "net/for_each_bounded.hpp"
 
@@ -73,7 +73,7 @@ async<void> cas_journal::remove_run(std::shared_ptr<cas_journal> self, std::shar
         auto sweeping = self->sweep(entry, until);
         co_await std::move(sweeping);
     }
-    if (!state || !is_over(state->row.record.status)) co_return result<void>{};
+    if (!state || !is_finished(state->row.record.status)) co_return result<void>{};
     auto settling = self->settle_saved(*state, until);
     const auto settled = co_await std::move(settling);
     if (settled.has_error()) co_return settled.error();
@@ -83,7 +83,7 @@ async<void> cas_journal::remove_run(std::shared_ptr<cas_journal> self, std::shar
             const auto there = self->parse_at(entry.key, stands);
             if (there.has_error()) return there.error();
             return there->run && there->run->number == entry.number &&
-                   is_over(there->run->row.record.status);
+                   is_finished(there->run->row.record.status);
         },
         until);
     const auto removed = co_await std::move(removing);
@@ -144,7 +144,7 @@ async<std::size_t> cas_journal::prune(std::string job, std::size_t keep, millis 
         for (std::size_t i = 0; i < size && over < keep; ++i, ++looked) {
             const auto& state = (*truths)[i].state;
             if ((*truths)[i].is_gone() && is_old(some[i].at)) old.push_back(some[i]);
-            if (!state || !is_over(state->row.record.status)) continue;
+            if (!state || !is_finished(state->row.record.status)) continue;
             ++over;
             if (state->row.record.completed_at.value_or(0) < ended_before) old.push_back(some[i]);
         }

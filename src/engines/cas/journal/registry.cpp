@@ -1,5 +1,5 @@
 // Jobs and nodes, and the audit.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/job_rules.hpp"
@@ -200,7 +200,7 @@ boost::asio::awaitable<void> cas_journal::forget_old_nodes(instant until) {
     co_await std::move(tidying);
 }
 
-async<void> cas_journal::node_beat(node_entry me) {
+async<void> cas_journal::node_heartbeat(node_entry me) {
     const auto self = shared_from_this();
     auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);

@@ -1,5 +1,5 @@
 // What becomes of a run: signs of life, notes, attempts, ends, cancellations.
-#include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/cas/journal/cas_journal.hpp"
 
 #include "net/for_each_bounded.hpp"
 
@@ -80,12 +80,12 @@ std::vector<cas_journal::hint> cas_journal::hints_of(const run_state& state) {
     const auto& run = state.row.record;
     const auto key = key_of(state);
     std::vector<hint> hints;
-    if (is_over(run.status)) return hints;
+    if (is_finished(run.status)) return hints;
     index_entry entry{key,
                       run.id,
                       run.job,
                       state.number,
-                      run.last_heartbeat + state.row.silence_max.count(),
+                      run.last_heartbeat + state.row.heartbeat_timeout.count(),
                       run.last_heartbeat};
     hints.push_back({keys::newest_first(keys::active, state.number), entry});
     if (run.cancel_requested)
@@ -117,8 +117,9 @@ async<std::vector<place_and_version>> cas_journal::change_hints(const run_state*
     };
     const auto had = before == nullptr ? std::vector<hint>{} : hints_of(*before);
     const auto needed = hints_of(after);
-    // A hint that is too early costs a look; one that is too late hides a run that fell silent.
-    const bool is_sooner = before != nullptr && after.row.silence_max < before->row.silence_max;
+    // A hint that is too early costs a look; one that is too late hides a run that became stale.
+    const bool is_sooner =
+        before != nullptr && after.row.heartbeat_timeout < before->row.heartbeat_timeout;
     const auto active = keys::newest_first(keys::active, after.number);
     std::vector<hint> missing;
     for (const auto& each : needed)
@@ -198,7 +199,7 @@ async<decision<bool>> cas_journal::decide_change(change_ptr what, std::string ke
     auto gone = co_await std::move(changing);
     if (gone.has_error()) co_return gone.error();
     for (auto& each : *gone) what->gone.push_back(std::move(each));
-    if (is_over(state.row.record.status)) output_.erase(state.number);
+    if (is_finished(state.row.record.status)) output_.erase(state.number);
     decision<bool> made{did->answer};
     made.text = encode(state, nonce);
     co_return made;
@@ -245,15 +246,15 @@ async<bool> cas_journal::change_row(std::string id, row_step step) {
     co_return co_await std::move(changing);
 }
 
-async<bool> cas_journal::note(run_mark who, std::string kind, std::string text) {
+async<bool> cas_journal::add_event(run_ref who, std::string kind, std::string text) {
     row_step step = [&](journals::run_row& row, std::int64_t now) {
-        return journals::note(row, who.token, kind, text, now);
+        return journals::add_event(row, who.token, kind, text, now);
     };
     auto changing = change_row(who.id, std::move(step));
     co_return co_await std::move(changing);
 }
 
-async<bool> cas_journal::next_attempt(run_mark who, run_end last) {
+async<bool> cas_journal::next_attempt(run_ref who, run_end last) {
     row_step step = [&](journals::run_row& row, std::int64_t now) {
         return journals::next_attempt(row, who.token, last, now);
     };
@@ -261,7 +262,7 @@ async<bool> cas_journal::next_attempt(run_mark who, run_end last) {
     co_return co_await std::move(changing);
 }
 
-async<bool> cas_journal::finish(run_mark who, run_end how) {
+async<bool> cas_journal::finish(run_ref who, run_end how) {
     row_step step = [&](journals::run_row& row, std::int64_t now) {
         return journals::finish(row, who.token, how, now);
     };
@@ -269,13 +270,13 @@ async<bool> cas_journal::finish(run_mark who, run_end how) {
     co_return co_await std::move(changing);
 }
 
-async<bool> cas_journal::judge(run_mark who, run_end how) {
+async<bool> cas_journal::end_stale(run_ref who, run_end how) {
     row_step step = [&](journals::run_row& row, std::int64_t now) -> result<journals::change> {
         const auto time = records_->time();
         if (time.has_error()) return time.error();
         // Not before the other bound of the clock has come so far, either.
         if (journals::is_writable(row, who.token) &&
-            !journals::is_silent(row, *time - records_->blur().count()))
+            !journals::is_stale(row, *time - records_->blur().count()))
             return journals::change{};
         return journals::judge(row, who.token, how, now);
     };
@@ -299,11 +300,11 @@ struct cas_journal::beats_of_run {
 
 // One heartbeat of many runs, of which several marks may be for one run.
 struct cas_journal::beats {
-    explicit beats(std::span<const run_mark> who)
-        : marks{who.begin(), who.end()}, answers(who.size(), beat::stale) {}
+    explicit beats(std::span<const run_ref> who)
+        : marks{who.begin(), who.end()}, answers(who.size(), heartbeat_result::stale) {}
 
-    std::vector<run_mark> marks;
-    std::vector<beat> answers;
+    std::vector<run_ref> marks;
+    std::vector<heartbeat_result> answers;
     std::vector<beats_of_run> runs{};
     std::vector<std::size_t> alone{};  // those that one write for all has not settled
     std::size_t failed = 0;            // of which nothing can be told
@@ -321,13 +322,13 @@ result<decision<bool>> cas_journal::decide_beats(beats& all, const beats_of_run&
     bool is_alive = false;
     for (const auto mark : which.marks) {
         auto& answer = all.answers[mark];
-        answer = beat::stale;
+        answer = heartbeat_result::stale;
         if (!there->run || there->run->row.record.id != all.marks[mark].id) continue;
         const auto now = now_for(*there->run);
         if (now.has_error()) return now.error();
         answer = journals::heartbeat(there->run->row, all.marks[mark].token, *now);
-        is_alive = is_alive || answer != beat::stale;
-        made.answer = made.answer && answer != beat::stale;
+        is_alive = is_alive || answer != heartbeat_result::stale;
+        made.answer = made.answer && answer != heartbeat_result::stale;
     }
     if (is_alive) made.text = encode(*there->run, nonce);
     return made;
@@ -417,11 +418,11 @@ async<void> cas_journal::beat_alone(std::shared_ptr<cas_journal> self, std::shar
     // It says nothing of the other runs, and nothing against this one.
     ++all->failed;
     all->why = done.error();
-    for (const auto mark : run.marks) all->answers[mark] = beat::alive;
+    for (const auto mark : run.marks) all->answers[mark] = heartbeat_result::alive;
     co_return result<void>{};
 }
 
-async<std::vector<beat>> cas_journal::heartbeat(std::span<const run_mark> runs) {
+async<std::vector<heartbeat_result>> cas_journal::heartbeat(std::span<const run_ref> runs) {
     const auto self = shared_from_this();
     const auto all = std::make_shared<beats>(runs);
     auto preparing = records_->ready();

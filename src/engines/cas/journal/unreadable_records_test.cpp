@@ -150,7 +150,7 @@ TEST_F(UnreadableRecords, OthersOfTheJobArePruned) {
 // Goal: a run is not judged as stale for another's record. Method: a process that knows them and
 // one that has to look tell of more runs than are written at a time.
 TEST_F(UnreadableRecords, OthersAreHeard) {
-    std::vector<run_mark> all;
+    std::vector<run_ref> all;
     for (int i = 0; i < 30; ++i) {
         all.push_back(mark("run " + std::to_string(i), 7));
         ask(begin_of(start_of(all.back().id, 7)));
@@ -159,10 +159,10 @@ TEST_F(UnreadableRecords, OthersAreHeard) {
     for (const bool is_known : {true, false}) {
         if (!is_known) mine_ = setup_.open();
         setup_.on.pass(9s);
-        EXPECT_EQ(get(mine_->heartbeat(all)), std::vector(all.size(), beat::alive));
+        EXPECT_EQ(get(mine_->heartbeat(all)), std::vector(all.size(), heartbeat_result::alive));
     }
     EXPECT_TRUE(stale().empty());
-    const std::vector<run_mark> alone{all.front()};
+    const std::vector<run_ref> alone{all.front()};
     expect_failure(setup_.on.end_of(mine_->heartbeat(alone)), errc::rejected,
                    "this is not a record");
 }

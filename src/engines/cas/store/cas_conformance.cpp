@@ -1,6 +1,6 @@
 // The laws on the core alone, over a medium in memory: one that wakes waiters and has a batch, and
 // one that does neither.
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 
 #include "test_support/conformance/engines/in_memory.hpp"
 #include "test_support/conformance/store_laws.hpp"

@@ -77,7 +77,7 @@ private:
 
     boost::asio::awaitable<void> hold(int who, std::shared_ptr<lease_store> store,
                                       fence_token token) {
-        const std::vector<held> mine{{"key", token, ttl}};
+        const std::vector<held_lease> mine{{"key", token, ttl}};
         for (auto beats = any(5); beats > 0 && valid_until > on.now(); --beats) {
             co_await net::sleep_for(ttl * 3 / 10);
             const auto sent = on.now();

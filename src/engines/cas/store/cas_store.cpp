@@ -1,6 +1,6 @@
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 
-#include "engines/cas/store/verbs.hpp"
+#include "engines/cas/store/cas_store.hpp"
 
 #include <algorithm>
 

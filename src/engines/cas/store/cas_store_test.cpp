@@ -180,8 +180,8 @@ TEST_F(CasStore, ARenewalLooksAgainWhereTheRecordWasChanged) {
     EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
 }
 
-std::vector<held> many_leases(actor& of, int count) {
-    std::vector<held> all;
+std::vector<held_lease> many_leases(actor& of, int count) {
+    std::vector<held_lease> all;
     for (int i = 0; i < count; ++i) {
         const auto key = "key/" + std::to_string(i);
         all.push_back({key, of.granted(claim_of("a", 10s, key)), 10s});
@@ -453,7 +453,7 @@ TEST(CasStores, AServerThatLetsTwoWinIsRejected) {
         expect_failure(mine.acquire(claim_of("a")), errc::unsupported, "8 of 8 writers");
         const auto before = on.table->count();
         EXPECT_EQ(mine.release("key", fence_token{1}).error().code, errc::unsupported);
-        EXPECT_EQ(mine.renew(std::vector<held>{{"key", fence_token{1}, 10s}}).error().code,
+        EXPECT_EQ(mine.renew(std::vector<held_lease>{{"key", fence_token{1}, 10s}}).error().code,
                   errc::unsupported);
         EXPECT_EQ(on.end_of(mine.store()->inspect("key")).error().code, errc::unsupported);
         EXPECT_EQ(on.table->count().writes, before.writes) << "raced again for each verb";
@@ -576,7 +576,7 @@ TEST(CasStores, ACrashAtAnyRequestHoldsUpNoClaimForLongerThanALease) {
                 const auto got = dying.acquire(claim_of("a", 3s));
                 if (got.has_value()) {
                     had = std::get<grant>(*got).token;
-                    dying.renew(std::vector<held>{{"key", had, 3s}});
+                    dying.renew(std::vector<held_lease>{{"key", had, 3s}});
                     dying.release("key", had);
                 }
             }

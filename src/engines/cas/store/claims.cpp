@@ -1,5 +1,5 @@
 // Acquire, and to give a claim up.
-#include "engines/cas/store/verbs.hpp"
+#include "engines/cas/store/cas_store.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Release and forced release, the fence, and the end of records that are past their retention.
-#include "engines/cas/store/verbs.hpp"
+#include "engines/cas/store/cas_store.hpp"
 
 #include "net/unattended.hpp"
 

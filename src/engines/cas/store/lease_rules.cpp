@@ -16,7 +16,7 @@ bool lease_rules::outlived(instant::duration unchanged) const noexcept {
 }
 
 // What is live by the lower bound is live by the upper one too, which the rules are given.
-rules::lease_state lease_rules::on_one_clock(const clock_bounds& now) const {
+rules::lease_record lease_rules::on_one_clock(const clock_bounds& now) const {
     auto state = kept.state;
     if (live(now)) state.until = std::max(state.until, now.high + micros{1});
     return state;
@@ -75,7 +75,7 @@ rules::end_effect lease_rules::release(fence_token token, const release_options&
     return effect;
 }
 
-bool lease_rules::renew(const held& lease, millis ttl, instant::duration age,
+bool lease_rules::renew(const held_lease& lease, millis ttl, instant::duration age,
                         const clock_bounds& now) {
     // `acquired` is an upper bound: who was granted the lease knows better when its lifetime ends.
     if (lease.max_lifetime.count() > 0 && age >= lease.max_lifetime) return false;

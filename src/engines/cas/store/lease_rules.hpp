@@ -31,7 +31,7 @@ struct lease_rules {
     // `age`: the grant is at least so long ago.
     rules::end_effect release(fence_token token, const release_options& how, instant::duration age,
                               const clock_bounds& now);
-    bool renew(const held& lease, millis ttl, instant::duration age, const clock_bounds& now);
+    bool renew(const held_lease& lease, millis ttl, instant::duration age, const clock_bounds& now);
     bool force_release(fence_token token, millis delay, const clock_bounds& now);
 
     record describe(const std::string& key, const clock_bounds& now) const;
@@ -42,7 +42,7 @@ struct lease_rules {
     lease_record kept;
 
 private:
-    rules::lease_state on_one_clock(const clock_bounds& now) const;
+    rules::lease_record on_one_clock(const clock_bounds& now) const;
     millis remaining(const clock_bounds& now) const noexcept;
 };
 

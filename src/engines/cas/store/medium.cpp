@@ -24,9 +24,9 @@ template <class All>
 async<void> ask_one(std::shared_ptr<All> all, std::size_t index, instant until) {
     auto asking = (all->on.get()->*all->ask)(all->requests[index], until);
     auto& answer = all->answers[index] = co_await std::move(asking);
-    const bool is_over =
+    const bool is_finished =
         all->ends_with_an_outage && answer.has_error() && may_pass(answer.error().code);
-    if (is_over) co_return answer.error();
+    if (is_finished) co_return answer.error();
     co_return result<void>{};
 }
 

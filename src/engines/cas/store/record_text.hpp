@@ -29,7 +29,7 @@ constexpr millis term_max = std::chrono::hours{24 * 3650};
 struct lease_record {
     // `acquired` and `until` are upper bounds on the store's clock, `acquired_wall` a lower one.
     // 0 as `until`: free. Without any grant `last_token` is 0.
-    rules::lease_state state{};
+    rules::lease_record state{};
 
     // How long the lease or the cooldown was to last when this was written: who has seen the record
     // unchanged for longer knows that it is over. 0: it was over.

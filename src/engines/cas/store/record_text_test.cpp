@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 using conformance::expect_failure;
 
 lease_record held_record() {
-    rules::lease_state state{.holder = fence_token{77},
-                             .claim_id = "9f0c41",
-                             .owner = "host:1",
-                             .acquired = 5s,
-                             .acquired_wall = 4s,
-                             .until = 35s,
-                             .last_token = fence_token{78}};
+    rules::lease_record state{.holder = fence_token{77},
+                              .claim_id = "9f0c41",
+                              .owner = "host:1",
+                              .acquired = 5s,
+                              .acquired_wall = 4s,
+                              .until = 35s,
+                              .last_token = fence_token{78}};
     return {.state = std::move(state), .term = 30s, .used = 6s, .nonce = "a1.0"};
 }
 

@@ -1,6 +1,6 @@
 // Renewal of many leases: one conditional write each from the state that is remembered, and a look
 // only where that was changed by another process.
-#include "engines/cas/store/verbs.hpp"
+#include "engines/cas/store/cas_store.hpp"
 
 #include "net/for_each_bounded.hpp"
 
@@ -16,9 +16,9 @@ constexpr std::size_t looks_at_once = 8;
 
 // Steps may outlive the verb, so they share what they work on.
 struct cas_store::beat {
-    explicit beat(std::span<const held> all) : leases{all.begin(), all.end()} {}
+    explicit beat(std::span<const held_lease> all) : leases{all.begin(), all.end()} {}
 
-    std::vector<held> leases;
+    std::vector<held_lease> leases;
     instant until{};
     int clock_jumps = 0;  // when the changes were planned
     std::vector<renewal> answers = std::vector(leases.size(), renewal::unknown);
@@ -31,7 +31,7 @@ struct cas_store::beat {
     std::size_t batch_size = 1;
 };
 
-void cas_store::plan(const held& lease, std::size_t index, beat& into) {
+void cas_store::plan(const held_lease& lease, std::size_t index, beat& into) {
     const auto* mine = records_->find(lease.key);
     const auto bounds = records_->known_clock();
     if (mine != nullptr && mine->holder == lease.token) {
@@ -99,7 +99,7 @@ async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which)
     co_return result<void>{};
 }
 
-async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
+async<std::vector<renewal>> cas_store::do_renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     const auto all = std::make_shared<beat>(leases);
     for (const auto& lease : all->leases)

@@ -1,6 +1,6 @@
 // What is only looked at: one record, a page of them, a change, and the health of the store.
+#include "engines/cas/store/cas_store.hpp"
 #include "engines/cas/store/self_race.hpp"
-#include "engines/cas/store/verbs.hpp"
 
 #include "base/duration.hpp"
 #include "net/cancelled.hpp"

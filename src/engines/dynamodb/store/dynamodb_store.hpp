@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engines/aws/client/service.hpp"
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 #include "engines/cas/store/medium.hpp"
 #include "net/loop.hpp"
 

@@ -1,4 +1,4 @@
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 
 #include "test_support/conformance/engines/engine_on.hpp"
 #include "test_support/conformance/store_laws.hpp"

@@ -1,5 +1,5 @@
 // The ways in which an etcd, or what was taken for one, turns a store away: one clear line each.
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"

@@ -1,9 +1,9 @@
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 
 #include "base/ensure.hpp"
 #include "base/text.hpp"
-#include "engines/etcd/store/cluster_store.hpp"
-#include "engines/etcd/store/examine.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/examination.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -60,13 +60,13 @@ async<millis> etcd_store::remaining(std::int64_t lease, instant deadline) {
     co_return std::chrono::seconds{got->ttl()};
 }
 
-const held_lease* etcd_store::own(const std::string& key, fence_token token) const {
+const granted_lease* etcd_store::own(const std::string& key, fence_token token) const {
     const auto found = own_.find(key);
     return found != own_.end() && found->second.token == token ? &found->second : nullptr;
 }
 
 // Those that ran out unnoticed are swept out now and then.
-void etcd_store::remember(const std::string& key, held_lease what) {
+void etcd_store::remember(const std::string& key, granted_lease what) {
     if (++remembered_ % sweep_every == 0) {
         const auto now = lease_clock::now();
         std::erase_if(own_, [&](const auto& each) {

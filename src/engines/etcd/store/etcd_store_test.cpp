@@ -1,6 +1,6 @@
 // What only etcd has: its layout, its leases and revisions, and the faults of real clusters. What
 // every store must do is in test_support/conformance.
-#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/make_etcd_store.hpp"
 
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"
@@ -212,7 +212,7 @@ TEST(EtcdStore, AnotherProcessMayRenewAndReleaseByTheToken) {
 TEST(EtcdStore, ManyLeasesAreRenewedInOneBatch) {
     etcd_server server;
     auto mine = open(on_port(server.port()));
-    std::vector<held> all;
+    std::vector<held_lease> all;
     for (int i = 0; i < 500; ++i) {
         const auto key = "key/" + std::to_string(i);
         all.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 60s));
@@ -268,8 +268,8 @@ TEST(EtcdStore, ALossOfDataUnderAClientEndsItsLeasesAndTokensRise) {
         EXPECT_TRUE(*mine.release("other", mine.granted(fresh_claim("other"))));
     const auto token = mine.granted(fresh_claim("key", 60s));
     server.lose_data();
-    auto lost = mine.renew(std::vector<held>{lease_of("key", token, 60s)});
-    if (lost.has_error()) lost = mine.renew(std::vector<held>{lease_of("key", token, 60s)});
+    auto lost = mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)});
+    if (lost.has_error()) lost = mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)});
     ASSERT_TRUE(lost.has_value()) << lost.error().detail;
     EXPECT_EQ(lost->front(), renewal::lost);
     EXPECT_GT(granted_somehow(mine, fresh_claim("key", 60s)), token);
@@ -382,7 +382,7 @@ TEST(EtcdStore, WaitsAndRequestsResumeAfterARestart) {
     until([&] { return server.watchers() > 0; });
     EXPECT_EQ(other.show("key").holder, token);
     server.restart();
-    EXPECT_EQ(mine.renew(std::vector<held>{lease_of("key", token, 60s)}).has_value() ||
+    EXPECT_EQ(mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)}).has_value() ||
                   mine.renew(lease_of("key", token, 60s)) == renewal::renewed,
               true);
     EXPECT_TRUE(*mine.release("key", token));
@@ -538,8 +538,9 @@ TEST_F(EtcdCluster, ALeaderThatGoesLeavesLeasesAndTokensWhole) {
     const auto killed = server().leader();
     server().crash(killed);
     go_on();
-    auto renewed = mine.renew(std::vector<held>{lease_of("kept", kept, 60s)});
-    if (renewed.has_error()) renewed = mine.renew(std::vector<held>{lease_of("kept", kept, 60s)});
+    auto renewed = mine.renew(std::vector<held_lease>{lease_of("kept", kept, 60s)});
+    if (renewed.has_error())
+        renewed = mine.renew(std::vector<held_lease>{lease_of("kept", kept, 60s)});
     ASSERT_TRUE(renewed.has_value()) << renewed.error().detail;
     EXPECT_EQ(renewed->front(), renewal::renewed);
     server().start(killed);

@@ -1,4 +1,4 @@
-#include "engines/etcd/store/cluster_store.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
 
 #include <pawl/spi/rules.hpp>
 
@@ -123,7 +123,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::granted(
         if (begun.has_error()) co_return failure{errc::outcome_unknown, begun.error().detail};
         co_return std::nullopt;
     }
-    held_lease mine;
+    granted_lease mine;
     mine.token = now.terms.token;
     mine.created = revision;
     mine.lease = now.lease;
@@ -197,7 +197,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::repeat(attempt& n
     const auto text = parse_lock(lock.value());
     const auto token = now.in.marker.token_of(text->token, lock.create_revision());
     if (own(now.wanted.key, token) == nullptr) {
-        held_lease mine;
+        granted_lease mine;
         mine.token = token;
         mine.created = lock.create_revision();
         mine.lease = {lock.lease(), 0, now.begun};

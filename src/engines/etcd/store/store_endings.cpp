@@ -1,4 +1,4 @@
-#include "engines/etcd/store/cluster_store.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "engines/etcd/store/cluster_store.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
 #include "net/for_each_bounded.hpp"
 
 #include <pawl/spi/rules.hpp>
@@ -58,7 +58,7 @@ struct etcd_store::due {
     std::optional<wire::KeyValue> lock;
 };
 
-async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
+async<std::vector<renewal>> etcd_store::do_renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
@@ -116,7 +116,7 @@ struct etcd_store::looks {
 };
 
 // That etcd keeps a lease alive says nothing about its key: another may have taken that away.
-async<void> etcd_store::look_at_due(std::span<const held> leases, std::vector<due>& all,
+async<void> etcd_store::look_at_due(std::span<const held_lease> leases, std::vector<due>& all,
                                     instant deadline) {
     const auto todo = std::make_shared<looks>();
     for (const auto& lease : leases) todo->keys.push_back(names_.lock + lease.key);
@@ -155,7 +155,8 @@ async<void> etcd_store::look_at_batch(std::shared_ptr<etcd_store> self, std::sha
 
 // Rule 3, for a lease that cannot simply be kept alive: of another TTL, of another process, bounded
 // in its lifetime, or expired.
-async<renewal> etcd_store::renew_slowly(const held& lease, const due& seen, instant deadline) {
+async<renewal> etcd_store::renew_slowly(const held_lease& lease, const due& seen,
+                                        instant deadline) {
     if (number(lease.token) == 0 || !seen.marker) co_return renewal::lost;
     snapshot known;
     known.marker = seen.marker;
@@ -189,7 +190,8 @@ async<renewal> etcd_store::renew_slowly(const held& lease, const due& seen, inst
 }
 
 // Under the same token, if no other process took the key since it expired.
-async<renewal> etcd_store::carry_on(const held& lease, const due&, millis ttl, instant deadline) {
+async<renewal> etcd_store::carry_on(const held_lease& lease, const due&, millis ttl,
+                                    instant deadline) {
     const auto seen = co_await look(lease.key, deadline);
     if (seen.has_error()) co_return seen.error();
     const auto last = seen->record ? parse_record(seen->record->value()) : std::nullopt;

@@ -1,5 +1,5 @@
 #include "base/ensure.hpp"
-#include "engines/etcd/store/cluster_store.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
 #include "net/for_each_bounded.hpp"
 
 #include <algorithm>

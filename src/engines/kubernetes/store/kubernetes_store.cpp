@@ -1,6 +1,6 @@
 #include "engines/kubernetes/store/kubernetes_store.hpp"
 
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 #include "engines/kubernetes/store/lease_medium.hpp"
 
 #include <utility>

@@ -286,8 +286,8 @@ TEST_F(KubernetesStore, AServerThatIsNoKubernetesIsSaid) {
 
 TEST_F(KubernetesStore, AForeignTextInTheRecordIsUnreadable) {
     auto mine = open();
-    const std::vector<held> both{lease_of("key", mine.granted(fresh_claim("key"))),
-                                 lease_of("other", mine.granted(fresh_claim("other")))};
+    const std::vector<held_lease> both{lease_of("key", mine.granted(fresh_claim("key"))),
+                                       lease_of("other", mine.granted(fresh_claim("other")))};
     server().ask("PATCH", path_of("key"),
                  R"({"metadata": {"annotations": {"pawl.dev/record": "by hand"}}})");
     const auto answers = mine.renew(both);

@@ -40,7 +40,7 @@ private:
     const std::shared_ptr<journal_data> data_;
 };
 
-async<beginning> memory_journal::begin(run_start start) {
+async<begin_result> memory_journal::begin(run_start start) {
     const std::lock_guard lock{data_->mutex};
     const auto* found = start.occurrence ? data_->runs.find_occurrence(start.job, start.partition,
                                                                        *start.occurrence)
@@ -54,7 +54,7 @@ async<beginning> memory_journal::begin(run_start start) {
     if (decided.has_error()) co_return decided.error();
     if (decided->write == journals::begin_write::insert && data_->runs.find(start.id) != nullptr)
         co_return journals::id_taken(start.id);
-    if (start.answers_trigger && waits) {
+    if (start.consumes_trigger && waits) {
         data_->triggers.erase(trigger->second);
         data_->trigger_ids.erase(trigger);
     }
@@ -62,27 +62,28 @@ async<beginning> memory_journal::begin(run_start start) {
     co_return std::move(decided->answer);
 }
 
-async<std::vector<beat>> memory_journal::heartbeat(std::span<const run_mark> runs) {
+async<std::vector<heartbeat_result>> memory_journal::heartbeat(std::span<const run_ref> runs) {
     const std::lock_guard lock{data_->mutex};
     const auto at = data_->now();
-    std::vector<beat> answers;
+    std::vector<heartbeat_result> answers;
     answers.reserve(runs.size());
     for (const auto& each : runs) {
         auto row = data_->row_of(each.id);
-        answers.push_back(row ? journals::heartbeat(*row, each.token, at) : beat::stale);
-        if (answers.back() != beat::stale) data_->runs.update(*row, std::nullopt);
+        answers.push_back(row ? journals::heartbeat(*row, each.token, at)
+                              : heartbeat_result::stale);
+        if (answers.back() != heartbeat_result::stale) data_->runs.update(*row, std::nullopt);
     }
     co_return answers;
 }
 
-async<bool> memory_journal::checkpoint(run_mark who, std::string text) {
+async<bool> memory_journal::checkpoint(run_ref who, std::string text) {
     co_return change(who.id, [&](journals::run_row& row, std::int64_t at) {
         auto& saved = data_->saved[{row.record.job, row.record.partition}];
         return journals::checkpoint(row, who.token, std::move(text), saved, at);
     });
 }
 
-async<bool> memory_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
+async<bool> memory_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                           std::uint64_t limit) {
     const std::lock_guard lock{data_->mutex};
     const auto* known = data_->runs.find(who.id);
@@ -93,19 +94,19 @@ async<bool> memory_journal::append_output(run_mark who, std::uint64_t offset, st
     co_return true;
 }
 
-async<bool> memory_journal::note(run_mark who, std::string kind, std::string text) {
+async<bool> memory_journal::add_event(run_ref who, std::string kind, std::string text) {
     co_return change(who.id, [&](journals::run_row& row, std::int64_t at) {
-        return journals::note(row, who.token, kind, text, at);
+        return journals::add_event(row, who.token, kind, text, at);
     });
 }
 
-async<bool> memory_journal::next_attempt(run_mark who, run_end last) {
+async<bool> memory_journal::next_attempt(run_ref who, run_end last) {
     co_return change(who.id, [&](journals::run_row& row, std::int64_t at) {
         return journals::next_attempt(row, who.token, last, at);
     });
 }
 
-async<bool> memory_journal::finish(run_mark who, run_end how) {
+async<bool> memory_journal::finish(run_ref who, run_end how) {
     co_return change(who.id, [&](journals::run_row& row, std::int64_t at) {
         return journals::finish(row, who.token, how, at);
     });
@@ -157,7 +158,7 @@ async<std::optional<output_part>> memory_journal::read_output(std::string id, st
     if (known == nullptr) co_return std::nullopt;
     output_part part;
     part.size = known->row.record.output_size;
-    part.over = is_over(known->row.record.status);
+    part.over = is_finished(known->row.record.status);
     part.offset = std::max(offset, part.size);
     for (const auto& chunk : known->output) {
         if (chunk.offset + chunk.bytes.size() <= offset) continue;
@@ -179,19 +180,19 @@ async<bool> memory_journal::request_cancel(std::string id, std::string by) {
 async<std::vector<run_record>> memory_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const std::lock_guard lock{data_->mutex};
     const auto at = data_->now();
-    const auto silent =
+    const auto stale =
         data_->runs.with_status(run_status::started, limit, [at, &skip](const kept_run& run) {
-            if (!journals::is_silent(run.row, at)) return false;
+            if (!journals::is_stale(run.row, at)) return false;
             if (skip == 0) return true;
             --skip;
             return false;
         });
     std::vector<run_record> found;
-    for (const auto* run : silent) found.push_back(*run);
+    for (const auto* run : stale) found.push_back(*run);
     co_return found;
 }
 
-async<bool> memory_journal::judge(run_mark who, run_end how) {
+async<bool> memory_journal::end_stale(run_ref who, run_end how) {
     co_return change(who.id, [&](journals::run_row& row, std::int64_t at) {
         return journals::judge(row, who.token, how, at);
     });
@@ -236,12 +237,12 @@ async<bool> memory_journal::remove_trigger(std::string id) {
     co_return true;
 }
 
-async<bool> memory_journal::pause(std::string job, std::string reason, std::string by) {
+async<bool> memory_journal::pause_job(std::string job, std::string reason, std::string by) {
     const std::lock_guard lock{data_->mutex};
     co_return data_->pauses.emplace(job, job_pause{job, reason, by, data_->now()}).second;
 }
 
-async<bool> memory_journal::unpause(std::string job) {
+async<bool> memory_journal::resume_job(std::string job) {
     const std::lock_guard lock{data_->mutex};
     if (data_->pauses.erase(job) == 0) co_return false;
     const auto known = data_->jobs.find(job);
@@ -291,7 +292,7 @@ async<std::optional<job_entry>> memory_journal::find_job(std::string name) {
     co_return known->second;
 }
 
-async<void> memory_journal::node_beat(node_entry me) {
+async<void> memory_journal::node_heartbeat(node_entry me) {
     const std::lock_guard lock{data_->mutex};
     const auto at = data_->now();
     std::erase_if(data_->nodes, [at](const auto& each) {

@@ -154,7 +154,7 @@ std::size_t run_map::prune(const std::string& job, std::size_t keep, std::int64_
     if (known == jobs_.end()) return 0;
     std::vector<place> over;
     for (const auto at : known->second)
-        if (is_over(runs_.at(at).row.record.status)) over.push_back(at);
+        if (is_finished(runs_.at(at).row.record.status)) over.push_back(at);
     std::size_t gone = 0;
     for (std::size_t i = 0; i < over.size() && gone < limit; ++i) {
         const auto& run = runs_.at(over[i]).row.record;

@@ -35,7 +35,7 @@ std::shared_ptr<data_set> data_set::of(const std::string& name_space) {
     return found;
 }
 
-rules::lease_state* data_set::find(const std::string& key) {
+rules::lease_record* data_set::find(const std::string& key) {
     const auto place = leases_.find(key);
     return place == leases_.end() ? nullptr : &place->second;
 }
@@ -45,7 +45,7 @@ acquire_result<grant> data_set::acquire(const claim& wanted, millis max_skew, mi
     const auto now = this->now();
     if (++grants_ % grants_per_sweep == 0) sweep(now, retention);
     if (auto* known = find(wanted.key)) return rules::acquire(*known, wanted, now, max_skew);
-    rules::lease_state fresh;
+    rules::lease_record fresh;
     fresh.last_token = purged_;
     auto answer = rules::acquire(fresh, wanted, now, max_skew);
     if (std::holds_alternative<grant>(answer)) leases_.emplace(wanted.key, std::move(fresh));
@@ -61,7 +61,7 @@ bool data_set::withdraw(const withdrawal& given_up) {
     return effect.was_holder;
 }
 
-renewal data_set::renew(const held& lease) {
+renewal data_set::renew(const held_lease& lease) {
     const std::lock_guard lock{mutex_};
     auto* known = find(lease.key);
     const bool renewed = known != nullptr && rules::renew(*known, lease, now());
@@ -85,7 +85,7 @@ bool data_set::force_release(const std::string& key, fence_token token, millis d
     return true;
 }
 
-record data_set::describe(const std::string& key, const rules::lease_state& state,
+record data_set::describe(const std::string& key, const rules::lease_record& state,
                           const rules::store_time& now) const {
     auto seen = rules::describe(key, state, now);
     seen.waiters = static_cast<std::uint32_t>(waiters_.count(key));

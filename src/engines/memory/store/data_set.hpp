@@ -34,7 +34,7 @@ public:
 
     acquire_result<grant> acquire(const claim& wanted, millis max_skew, millis retention);
     bool withdraw(const withdrawal& given_up);
-    renewal renew(const held& lease);
+    renewal renew(const held_lease& lease);
     bool release(const std::string& key, fence_token token, const release_options& how);
     bool force_release(const std::string& key, fence_token token, millis delay);
     std::optional<record> inspect(const std::string& key);
@@ -62,9 +62,9 @@ public:
 
 private:
     // The callers of these hold mutex_.
-    rules::lease_state* find(const std::string& key);
+    rules::lease_record* find(const std::string& key);
     void ring(const std::string& key);
-    record describe(const std::string& key, const rules::lease_state& state,
+    record describe(const std::string& key, const rules::lease_record& state,
                     const rules::store_time& now) const;
     void sweep(const rules::store_time& now, millis retention);
 
@@ -74,7 +74,7 @@ private:
 
     mutable std::mutex mutex_;
     // Under mutex_
-    std::map<std::string, rules::lease_state> leases_;
+    std::map<std::string, rules::lease_record> leases_;
     std::map<std::string, fence_token> fences_;
     std::multimap<std::string, std::function<void()>> waiters_;
     fence_token purged_{};  // the highest token of all purged records: new keys start above it

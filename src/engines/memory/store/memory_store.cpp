@@ -48,7 +48,7 @@ public:
         co_return data_->withdraw(given_up);
     }
 
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         const auto self = shared_from_this();
         for (const auto& lease : leases)
             if (auto rejected = rules::reject_long_ttl(settings_.quarantine, lease.ttl))

@@ -1,6 +1,6 @@
 #include "engines/mongodb/journal/mongodb_journal.hpp"
 
-#include "engines/cas/journal/cas_journal.hpp"
+#include "engines/cas/journal/make_cas_journal.hpp"
 
 namespace pawl::mongodb {
 

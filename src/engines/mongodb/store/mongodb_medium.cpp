@@ -1,5 +1,5 @@
 // One namespace of a collection, for the core.
-#include "engines/mongodb/store/deployment.hpp"
+#include "engines/mongodb/store/examination.hpp"
 #include "engines/mongodb/store/mongodb_store.hpp"
 #include "engines/mongodb/store/records.hpp"
 

@@ -3,7 +3,7 @@
 // docs/stores/mongodb.md says what is in the collection.
 #pragma once
 
-#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/make_cas_store.hpp"
 #include "engines/cas/store/medium.hpp"
 #include "engines/mongodb/client/client.hpp"
 #include "net/loop.hpp"

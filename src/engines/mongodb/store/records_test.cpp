@@ -1,5 +1,5 @@
 #include "engines/mongodb/store/records.hpp"
-#include "engines/mongodb/store/deployment.hpp"
+#include "engines/mongodb/store/examination.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "engines/mysql/journal/journal_on_mysql.hpp"
+#include "engines/mysql/journal/mysql_journal.hpp"
 #include "engines/rules/journal/sql_rows.hpp"
 
 #include <utility>
@@ -15,24 +15,24 @@ constexpr int looks_max = 16;
 
 // ---- Texts
 
-std::string journal_on_mysql::saved_text(const run_start& start) const {
+std::string mysql_journal::saved_text(const run_start& start) const {
     return journal_statements::all().last_saved.with({{"space", space_},
                                                       {"job", literal(start.job)},
                                                       {"part", std::to_string(start.partition)}});
 }
 
-std::string journal_on_mysql::occurrence_text(const std::string& job, std::uint32_t partition,
-                                              pawl::occurrence occurrence) const {
+std::string mysql_journal::occurrence_text(const std::string& job, std::uint32_t partition,
+                                           pawl::occurrence occurrence) const {
     return journal_statements::all().of_occurrence.with(
         {{"job", literal(job)},
          {"part", std::to_string(partition)},
          {"due", std::to_string(number(occurrence))}});
 }
 
-std::string journal_on_mysql::start_text(const statement& file, const run_start& start,
-                                         const std::string& reason) const {
+std::string mysql_journal::start_text(const statement& file, const run_start& start,
+                                      const std::string& reason) const {
     const auto id = literal(start.id), job = literal(start.job);
-    const bool inherits = start.past == inheritance::last_saved;
+    const bool inherits = start.starts_from == checkpoint_source::last_saved;
     const auto& all = journal_statements::all();
     const auto told =
         inherits ? all.told.with({{"space", space_}, {"id", id}}) + ";" : std::string{};
@@ -50,7 +50,7 @@ std::string journal_on_mysql::start_text(const statement& file, const run_start&
          {"token", text_of(start.token)},
          {"again", start.delivery == delivery::at_least_once ? "1" : "0"},
          {"by", literal(start.trigger)},
-         {"silence", std::to_string(start.silence_max.count())},
+         {"silence", std::to_string(start.heartbeat_timeout.count())},
          {"checkpoint", inherits ? saved_text(start) : "''"},
          {"told", told},
          {"why", literal(reason)},
@@ -59,7 +59,7 @@ std::string journal_on_mysql::start_text(const statement& file, const run_start&
 
 // ---- A run begins
 
-async<beginning> journal_on_mysql::begin(run_start start) {
+async<begin_result> mysql_journal::begin(run_start start) {
     bool trigger_waited = false;
     for (int i = 0; i < looks_max; ++i) {
         auto told = co_await begin_once(start, trigger_waited);
@@ -71,26 +71,26 @@ async<beginning> journal_on_mysql::begin(run_start start) {
     co_return failure{errc::unreachable, place_ + ": others write about this run all the time"};
 }
 
-async<std::optional<beginning>> journal_on_mysql::begin_once(const run_start& start,
+async<std::optional<begin_result>> mysql_journal::begin_once(const run_start& start,
                                                              bool& trigger_waited) {
     const auto& all = journal_statements::all();
     // A trigger that was consumed in a round before need not wait any more.
-    const bool looks = start.answers_trigger && !trigger_waited;
-    const bool inherits = start.past == inheritance::last_saved;
+    const bool looks = start.consumes_trigger && !trigger_waited;
+    const bool inherits = start.starts_from == checkpoint_source::last_saved;
     auto text = start_text(looks ? all.begin_triggered : all.begin, start, {});
     const std::size_t inserted = looks ? 2 : 1;
     const std::size_t told = inserted + 2;
     auto got = co_await ask(std::move(text), told + (inherits ? 2 : 1), "a beginning");
     if (got.has_error()) co_return got.error();
     if (looks && got->answers[1].affected == 1) trigger_waited = true;
-    if (got->answers[inserted].affected != 1) co_return std::optional<beginning>{};
-    beginning begun;
+    if (got->answers[inserted].affected != 1) co_return std::optional<begin_result>{};
+    begin_result begun;
     begun.id = start.id;
     if (inherits && got->answers[told].next()) begun.checkpoint = got->answers[told].text(0);
-    co_return std::optional<beginning>{std::move(begun)};
+    co_return std::optional<begin_result>{std::move(begun)};
 }
 
-async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
+async<std::optional<begin_result>> mysql_journal::rejoin(const run_start& start,
                                                          bool trigger_waits) {
     const auto id = literal(start.id);
     const auto which = start.occurrence
@@ -112,21 +112,21 @@ async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
     const auto decided = rules::begin(seen, start, trigger_waits, {}, got->answers[0].integer(0));
     if (decided.has_error()) co_return placed(decided.error());
     if (decided->write == rules::begin_write::nothing)
-        co_return std::optional<beginning>{decided->answer};
+        co_return std::optional<begin_result>{decided->answer};
     // The row that was in the way is gone.
-    if (decided->write == rules::begin_write::insert) co_return std::optional<beginning>{};
+    if (decided->write == rules::begin_write::insert) co_return std::optional<begin_result>{};
     const std::string run_number{row.text(0)};
     if (decided->answer.outcome == begin_outcome::already_run)
         co_return co_await call_off(run_number, *seen, *decided);
     co_return co_await take(start, run_number, *seen, *decided);
 }
 
-async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
+async<std::optional<begin_result>> mysql_journal::take(const run_start& start,
                                                        const std::string& run_number,
                                                        const rules::run_row& seen,
                                                        const rules::begin_decision& decided) {
     const bool first = decided.answer.outcome == begin_outcome::begun;
-    const bool inherits = first && start.past == inheritance::last_saved;
+    const bool inherits = first && start.starts_from == checkpoint_source::last_saved;
     const auto& all = journal_statements::all();
     const auto event = event_text(all.of_taken.with({{"number", run_number}}), decided.event->kind,
                                   decided.event->text, "r.last_heartbeat");
@@ -143,7 +143,7 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
                        {"again", mine.delivery == delivery::at_least_once ? "1" : "0"},
                        {"by", literal(mine.trigger)},
                        {"first", first ? "1" : "0"},
-                       {"silence", std::to_string(decided.row.silence_max.count())},
+                       {"silence", std::to_string(decided.row.heartbeat_timeout.count())},
                        {"attempt", std::to_string(mine.attempt)},
                        {"taken_over", decided.row.taken_over ? "1" : "0"},
                        {"checkpoint", inherits ? saved_text(start) : "checkpoint"},
@@ -152,22 +152,22 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
                        {"run", run_columns()}});
     auto got = co_await ask(std::move(text), 6, "a beginning");
     if (got.has_error()) co_return got.error();
-    if (got->answers[1].affected != 1) co_return std::optional<beginning>{};
+    if (got->answers[1].affected != 1) co_return std::optional<begin_result>{};
     auto& row = got->answers[4];
     std::optional<run_record> now;
     if (row.next()) now = rules::run_at(row, 0);
     if (!now) co_return unexpected("a beginning");
-    beginning told;
+    begin_result told;
     told.outcome = decided.answer.outcome;
     told.id = std::move(now->id);
     told.attempt = now->attempt;
     told.checkpoint = std::move(now->checkpoint);
     told.status = now->status;
     told.output_size = now->output_size;
-    co_return std::optional<beginning>{std::move(told)};
+    co_return std::optional<begin_result>{std::move(told)};
 }
 
-async<std::optional<beginning>> journal_on_mysql::call_off(const std::string& run_number,
+async<std::optional<begin_result>> mysql_journal::call_off(const std::string& run_number,
                                                            const rules::run_row& seen,
                                                            const rules::begin_decision& decided) {
     const auto& all = journal_statements::all();
@@ -181,13 +181,13 @@ async<std::optional<beginning>> journal_on_mysql::call_off(const std::string& ru
                            {"event", event}});
     const auto got = co_await ask(std::move(text), 4, "a beginning");
     if (got.has_error()) co_return got.error();
-    if (got->answers[1].affected != 1) co_return std::optional<beginning>{};
-    co_return std::optional<beginning>{decided.answer};
+    if (got->answers[1].affected != 1) co_return std::optional<begin_result>{};
+    co_return std::optional<begin_result>{decided.answer};
 }
 
 // ---- An occurrence that does not run
 
-async<bool> journal_on_mysql::skip(run_start what, std::string reason) {
+async<bool> mysql_journal::skip(run_start what, std::string reason) {
     for (int i = 0; i < looks_max; ++i) {
         const auto told = co_await skip_once(what, reason);
         if (told.has_error()) co_return told.error();
@@ -197,8 +197,8 @@ async<bool> journal_on_mysql::skip(run_start what, std::string reason) {
                       place_ + ": others write about this occurrence all the time"};
 }
 
-async<std::optional<bool>> journal_on_mysql::skip_once(const run_start& what,
-                                                       const std::string& reason) {
+async<std::optional<bool>> mysql_journal::skip_once(const run_start& what,
+                                                    const std::string& reason) {
     const auto& all = journal_statements::all();
     auto text = start_text(all.skip, what, reason);
     const auto got = co_await ask(std::move(text), 4, "a skipped occurrence");

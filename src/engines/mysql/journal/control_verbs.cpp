@@ -1,4 +1,4 @@
-#include "engines/mysql/journal/journal_on_mysql.hpp"
+#include "engines/mysql/journal/mysql_journal.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/sql_rows.hpp"
 #include "engines/rules/journal/texts.hpp"
@@ -30,7 +30,7 @@ std::string micros_text(std::int64_t at) { return std::to_string(at * micros_per
 
 // ---- The control state
 
-async<control_state> journal_on_mysql::read_control_state() {
+async<control_state> mysql_journal::read_control_state() {
     auto text = journal_statements::all().control_state.with(
         {{"run", orphan_columns()},
          {"space", space_},
@@ -42,21 +42,21 @@ async<control_state> journal_on_mysql::read_control_state() {
     co_return std::move(*found);
 }
 
-async<bool> journal_on_mysql::add_trigger(run_trigger what) {
+async<bool> mysql_journal::add_trigger(run_trigger what) {
     auto text = journal_statements::all().add_trigger.with(
         {{"space", space_},
          {"id", literal(what.id)},
          {"job", literal(what.job)},
          {"part", std::to_string(what.partition)},
          {"arguments", literal(rules::pack(what.arguments))},
-         {"inherits", what.past == inheritance::last_saved ? "1" : "0"},
+         {"inherits", what.starts_from == checkpoint_source::last_saved ? "1" : "0"},
          {"by", literal(what.by)}});
     const auto got = co_await ask(std::move(text), 4, "a trigger");
     if (got.has_error()) co_return got.error();
     co_return got->answers[1].affected == 1 && got->answers[2].affected == 0;
 }
 
-async<bool> journal_on_mysql::remove_trigger(std::string id) {
+async<bool> mysql_journal::remove_trigger(std::string id) {
     auto text =
         journal_statements::all().remove_trigger.with({{"space", space_}, {"id", literal(id)}});
     const auto got = co_await ask(std::move(text), 1, "a trigger");
@@ -64,7 +64,7 @@ async<bool> journal_on_mysql::remove_trigger(std::string id) {
     co_return got->answers[0].affected > 0;
 }
 
-async<bool> journal_on_mysql::pause(std::string job, std::string reason, std::string by) {
+async<bool> mysql_journal::pause_job(std::string job, std::string reason, std::string by) {
     auto text = journal_statements::all().pause.with(
         {{"space", space_}, {"job", literal(job)}, {"why", literal(reason)}, {"by", literal(by)}});
     const auto got = co_await ask(std::move(text), 1, "a pause");
@@ -72,8 +72,9 @@ async<bool> journal_on_mysql::pause(std::string job, std::string reason, std::st
     co_return got->answers[0].affected == 1;
 }
 
-async<bool> journal_on_mysql::unpause(std::string job) {
-    auto text = journal_statements::all().unpause.with({{"space", space_}, {"job", literal(job)}});
+async<bool> mysql_journal::resume_job(std::string job) {
+    auto text =
+        journal_statements::all().resume_job.with({{"space", space_}, {"job", literal(job)}});
     const auto got = co_await ask(std::move(text), 4, "a pause");
     if (got.has_error()) co_return got.error();
     co_return got->answers[1].affected > 0;
@@ -81,7 +82,7 @@ async<bool> journal_on_mysql::unpause(std::string job) {
 
 // ---- Jobs and nodes
 
-async<std::vector<job_entry>> journal_on_mysql::publish(std::vector<job_entry> jobs) {
+async<std::vector<job_entry>> mysql_journal::publish(std::vector<job_entry> jobs) {
     // A name that is given twice counts as its last. Written in the order of the names, so that two
     // who publish the same never wait for each other in a circle.
     std::map<std::string, job_entry*, std::less<>> last;
@@ -107,7 +108,7 @@ async<std::vector<job_entry>> journal_on_mysql::publish(std::vector<job_entry> j
     co_return jobs;
 }
 
-async<void> journal_on_mysql::publish_batch(std::vector<job_entry*> jobs) {
+async<void> mysql_journal::publish_batch(std::vector<job_entry*> jobs) {
     std::string values, names;
     std::map<std::string_view, job_entry*> by_name;
     for (auto* each : jobs) {
@@ -137,7 +138,7 @@ async<void> journal_on_mysql::publish_batch(std::vector<job_entry*> jobs) {
     co_return result<void>{};
 }
 
-async<std::size_t> journal_on_mysql::retire(std::vector<std::string> names, std::string node) {
+async<std::size_t> mysql_journal::retire(std::vector<std::string> names, std::string node) {
     std::string all;
     for (const auto& each : names) all += (all.empty() ? "" : ",") + literal(each);
     auto text = journal_statements::all().retire.with(
@@ -147,7 +148,7 @@ async<std::size_t> journal_on_mysql::retire(std::vector<std::string> names, std:
     co_return static_cast<std::size_t>(got->answers[0].affected);
 }
 
-async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, std::size_t limit) {
+async<std::vector<job_entry>> mysql_journal::ask_for_jobs(std::string which, std::size_t limit) {
     auto text = journal_statements::all().jobs.with(
         {{"space", space_}, {"which", which}, {"limit", std::to_string(limit)}});
     auto got = co_await ask(std::move(text), 1, "a list of jobs");
@@ -155,12 +156,12 @@ async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, 
     co_return rules::all_of(got->answers[0], rules::job_at<answer>);
 }
 
-async<std::vector<job_entry>> journal_on_mysql::list_jobs(std::string after, std::size_t limit) {
+async<std::vector<job_entry>> mysql_journal::list_jobs(std::string after, std::size_t limit) {
     auto which = journal_statements::all().job_behind.with({{"name", literal(after)}});
     return ask_for_jobs(std::move(which), limit);
 }
 
-async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
+async<std::optional<job_entry>> mysql_journal::find_job(std::string name) {
     auto which = journal_statements::all().job_named.with({{"name", literal(name)}});
     auto found = co_await ask_for_jobs(std::move(which), 1);
     if (found.has_error()) co_return found.error();
@@ -168,7 +169,7 @@ async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
     co_return std::optional<job_entry>{std::move(found->front())};
 }
 
-async<void> journal_on_mysql::node_beat(node_entry me) {
+async<void> mysql_journal::node_heartbeat(node_entry me) {
     const auto& all = journal_statements::all();
     auto text = all.node.with({{"space", space_},
                                {"id", literal(me.id)},
@@ -188,7 +189,7 @@ async<void> journal_on_mysql::node_beat(node_entry me) {
     co_return result<void>{};
 }
 
-async<void> journal_on_mysql::node_leave(std::string id) {
+async<void> mysql_journal::node_leave(std::string id) {
     auto text =
         journal_statements::all().node_leaves.with({{"space", space_}, {"id", literal(id)}});
     const auto got = co_await ask(std::move(text), 1, "a node that leaves");
@@ -196,7 +197,7 @@ async<void> journal_on_mysql::node_leave(std::string id) {
     co_return result<void>{};
 }
 
-async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
+async<std::vector<node_entry>> mysql_journal::list_nodes() {
     auto text = journal_statements::all().nodes.with(
         {{"space", space_},
          {"memory_us", micros_text(rules::node_memory.count())},
@@ -209,7 +210,7 @@ async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
 // ---- The audit
 
 // Until no other writer has come between the look at the newest entry and the one that follows it.
-async<audit_entry> journal_on_mysql::append_audit(audit_draft what) {
+async<audit_entry> mysql_journal::append_audit(audit_draft what) {
     const auto give_up = lease_clock::now() + settings_->common.timeout;
     do {
         auto entry = co_await try_audit(what);
@@ -219,7 +220,7 @@ async<audit_entry> journal_on_mysql::append_audit(audit_draft what) {
     co_return failure{errc::unreachable, place_ + ": others write to the audit all the time"};
 }
 
-async<std::optional<audit_entry>> journal_on_mysql::try_audit(const audit_draft& what) {
+async<std::optional<audit_entry>> mysql_journal::try_audit(const audit_draft& what) {
     const auto& all = journal_statements::all();
     auto looking = all.audit_head.with({{"space", space_}});
     auto head = co_await ask(std::move(looking), 2, "a look at the audit");
@@ -249,8 +250,7 @@ async<std::optional<audit_entry>> journal_on_mysql::try_audit(const audit_draft&
     co_return std::optional<audit_entry>{std::move(entry)};
 }
 
-async<std::vector<audit_entry>> journal_on_mysql::list_audit(std::uint64_t before,
-                                                             std::size_t limit) {
+async<std::vector<audit_entry>> mysql_journal::list_audit(std::uint64_t before, std::size_t limit) {
     const auto first = before == 0 ? above_all : std::min(before, above_all);
     auto text = journal_statements::all().list_audit.with(
         {{"space", space_}, {"before", std::to_string(first)}, {"limit", std::to_string(limit)}});

@@ -26,7 +26,7 @@ struct journal_statements {
               stale = named("stale"), prunable = named("prunable"), prune = named("prune"),
               control_state = named("control_state"), add_trigger = named("add_trigger"),
               remove_trigger = named("remove_trigger"), pause = named("pause"),
-              unpause = named("unpause"), publish = named("publish"), retire = named("retire"),
+              resume_job = named("unpause"), publish = named("publish"), retire = named("retire"),
               jobs = named("jobs"), node = named("node"), forget_nodes = named("forget_nodes"),
               node_leaves = named("node_leaves"), nodes = named("nodes"),
               audit_head = named("audit_head"), audit = named("audit"),

@@ -1,19 +1,19 @@
-#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/journal/make_mysql_journal.hpp"
 
 #include "base/ensure.hpp"
 #include "base/text.hpp"
-#include "engines/mysql/journal/journal_on_mysql.hpp"
+#include "engines/mysql/journal/mysql_journal.hpp"
 
 namespace pawl::mysql {
 
-journal_on_mysql::journal_on_mysql(net::loop& where, mysql_settings settings)
+mysql_journal::mysql_journal(net::loop& where, mysql_settings settings)
     : settings_{std::make_shared<const mysql_settings>(std::move(settings))},
       place_{place_of(*settings_)},
       space_{literal(settings_->common.name_space)},
       pool_{pool::make(where, settings_, journal_tables())} {}
 
-async<response> journal_on_mysql::ask(std::string text, std::size_t answers, std::string_view what,
-                                      when_locked locked) {
+async<response> mysql_journal::ask(std::string text, std::size_t answers, std::string_view what,
+                                   when_locked locked) {
     auto asking = pool_->ask(std::move(text), locked);
     auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -23,7 +23,7 @@ async<response> journal_on_mysql::ask(std::string text, std::size_t answers, std
 
 std::shared_ptr<journal> make_mysql_journal(net::loop& where, mysql_settings settings) {
     base::ensure(!base::name_space_fault(settings.common.name_space));
-    return std::make_shared<journal_on_mysql>(where, std::move(settings));
+    return std::make_shared<mysql_journal>(where, std::move(settings));
 }
 
 }  // namespace pawl::mysql

@@ -1,4 +1,4 @@
-#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/journal/make_mysql_journal.hpp"
 
 #include "test_support/conformance/engines/mysql_servers.hpp"
 #include "test_support/conformance/journal/journal_laws.hpp"

@@ -1,5 +1,5 @@
 // The journal on a real MariaDB: who may, what is rejected, and what it does under trouble.
-#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/journal/make_mysql_journal.hpp"
 #include "engines/mysql/store/mysql_store.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"
@@ -179,7 +179,7 @@ TEST_F(MysqlJournal, ALockedRunHoldsUpTheHeartbeatOfNoOther) {
     auto settings = with_user("locked", "ALL");
     settings.common.timeout = 8s;
     auto mine = open(settings);
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     for (std::uint64_t i = 1; i <= 3; ++i) {
         const auto start = fresh_run("job" + std::to_string(i), i);
         mine.begin(start);
@@ -188,7 +188,8 @@ TEST_F(MysqlJournal, ALockedRunHoldsUpTheHeartbeatOfNoOther) {
     mine.get(mine->request_cancel(marks[2].id, "me"));
     auto foreign = marks;
     foreign[0].token = fence_token{99};
-    const std::vector alive{beat::alive, beat::alive, beat::cancel_requested};
+    const std::vector alive{heartbeat_result::alive, heartbeat_result::alive,
+                            heartbeat_result::cancel_requested};
     const auto beaten = [&] {
         return server().ask(
             "SELECT GROUP_CONCAT(last_heartbeat > '2020-01-02' ORDER BY job_name) "
@@ -206,7 +207,7 @@ TEST_F(MysqlJournal, ALockedRunHoldsUpTheHeartbeatOfNoOther) {
         EXPECT_EQ(mine.get(mine->heartbeat(marks)), alive) << column;
         EXPECT_LT(lease_clock::now() - asked, settings.common.timeout / 2) << column;
         EXPECT_EQ(beaten(), "0,1,1") << column;
-        EXPECT_EQ(mine.get(mine->heartbeat(foreign)).front(), beat::stale) << column;
+        EXPECT_EQ(mine.get(mine->heartbeat(foreign)).front(), heartbeat_result::stale) << column;
         outsider.reset();
         EXPECT_EQ(mine.get(mine->heartbeat(marks)), alive) << column;
         EXPECT_EQ(beaten(), "1,1,1") << column;
@@ -291,7 +292,7 @@ TEST(MysqlJournalTrouble, AHundredThousandRunsSlowNothingDown) {
     reads([&] { mine.get(mine->find_occurrence("job7", 0, occurrence{57})); }, 20, "firing");
     reads([&] { mine.kinds_of_events("run77"); }, 20, "history");
     reads([&] { mine.begin(fresh_occurrence_run("job7", 1'000'000, 1'000'000)); }, 30, "begin");
-    std::vector<run_mark> marks;
+    std::vector<run_ref> marks;
     for (std::uint64_t i = 1; i <= 10; ++i)
         marks.push_back(mark_of("run" + std::to_string(i * 10'000), i * 10'000));
     reads([&] { mine.get(mine->heartbeat(marks)); }, 100, "heartbeat");

@@ -1,5 +1,5 @@
-#include "engines/mysql/client/past_locks.hpp"
-#include "engines/mysql/journal/journal_on_mysql.hpp"
+#include "engines/mysql/client/skip_locked.hpp"
+#include "engines/mysql/journal/mysql_journal.hpp"
 #include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/sql_rows.hpp"
 #include "engines/rules/journal/texts.hpp"
@@ -39,7 +39,7 @@ struct run_names {
     std::string ids, pairs;
 };
 
-run_names names_of(std::span<const run_mark> runs, std::span<const std::size_t> which) {
+run_names names_of(std::span<const run_ref> runs, std::span<const std::size_t> which) {
     run_names names;
     for (const auto i : which) {
         const auto id = literal(runs[i].id);
@@ -51,13 +51,13 @@ run_names names_of(std::span<const run_mark> runs, std::span<const std::size_t> 
 }
 
 // Of the runs that have no row, nothing is said.
-void read_beats(answer& row, std::span<const run_mark> runs, std::span<const std::size_t> which,
-                std::vector<beat>& answers) {
-    std::map<std::string, std::pair<fence_token, beat>, std::less<>> alive;
+void read_beats(answer& row, std::span<const run_ref> runs, std::span<const std::size_t> which,
+                std::vector<heartbeat_result>& answers) {
+    std::map<std::string, std::pair<fence_token, heartbeat_result>, std::less<>> alive;
     while (row.next())
         alive[std::string{row.text(0)}] = {
             fence_token{static_cast<std::uint64_t>(row.integer(1))},
-            row.integer(2) != 0 ? beat::cancel_requested : beat::alive};
+            row.integer(2) != 0 ? heartbeat_result::cancel_requested : heartbeat_result::alive};
     for (const auto i : which) {
         const auto found = alive.find(runs[i].id);
         if (found != alive.end() && found->second.first == runs[i].token)
@@ -73,12 +73,12 @@ std::string its_run() { return journal_statements::all().of_locked.with({}); }
 
 // A run whose row another session keeps locked is as it was last committed: no node can take it
 // over meanwhile, and the other runs need not go stale because of it.
-async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> runs) {
-    std::vector<beat> answers(runs.size(), beat::stale);
+async<std::vector<heartbeat_result>> mysql_journal::heartbeat(std::span<const run_ref> runs) {
+    std::vector<heartbeat_result> answers(runs.size(), heartbeat_result::stale);
     places all(runs.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     failure given_up{errc::outcome_unknown, place_ + ": cancelled by the caller"};
-    auto beating = change_past_locks(
+    auto beating = change_skipping_locked(
         {std::move(all)}, heartbeat_batch_max, settings_->common.timeout, std::move(given_up),
         [&](std::span<const std::size_t> part) { return beat_for(runs, part, answers); });
     const auto locked = co_await std::move(beating);
@@ -92,9 +92,9 @@ async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> r
     co_return answers;
 }
 
-async<bool> journal_on_mysql::beat_for(std::span<const run_mark> runs,
-                                       std::span<const std::size_t> which,
-                                       std::vector<beat>& answers) {
+async<bool> mysql_journal::beat_for(std::span<const run_ref> runs,
+                                    std::span<const std::size_t> which,
+                                    std::vector<heartbeat_result>& answers) {
     const auto names = names_of(runs, which);
     const auto& all = journal_statements::all();
     const auto alive =
@@ -109,9 +109,9 @@ async<bool> journal_on_mysql::beat_for(std::span<const run_mark> runs,
     co_return true;
 }
 
-async<void> journal_on_mysql::look_at(std::span<const run_mark> runs,
-                                      std::span<const std::size_t> which,
-                                      std::vector<beat>& answers) {
+async<void> mysql_journal::look_at(std::span<const run_ref> runs,
+                                   std::span<const std::size_t> which,
+                                   std::vector<heartbeat_result>& answers) {
     const auto names = names_of(runs, which);
     auto text = journal_statements::all().alive.with(
         {{"space", space_}, {"ids", names.ids}, {"pairs", names.pairs}});
@@ -122,7 +122,7 @@ async<void> journal_on_mysql::look_at(std::span<const run_mark> runs,
     co_return result<void>{};
 }
 
-async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {
+async<bool> mysql_journal::checkpoint(run_ref who, std::string text) {
     const auto said = std::to_string(text.size()) + " bytes";
     auto sql = journal_statements::all().checkpoint.with(
         {{"space", space_},
@@ -137,8 +137,8 @@ async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {
     co_return row.next() && row.integer(0) == 1;
 }
 
-async<bool> journal_on_mysql::append_output(run_mark who, std::uint64_t offset, std::string bytes,
-                                            std::uint64_t limit) {
+async<bool> mysql_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
+                                         std::uint64_t limit) {
     const auto end = offset + bytes.size();
     auto text = journal_statements::all().output.with(
         {{"space", space_},
@@ -155,7 +155,7 @@ async<bool> journal_on_mysql::append_output(run_mark who, std::uint64_t offset, 
     co_return row.next() && row.integer(0) == 1;
 }
 
-async<bool> journal_on_mysql::note(run_mark who, std::string kind, std::string text) {
+async<bool> mysql_journal::add_event(run_ref who, std::string kind, std::string text) {
     const auto event = event_text(its_run(), kind, text);
     auto sql = journal_statements::all().note.with({{"space", space_},
                                                     {"id", literal(who.id)},
@@ -168,7 +168,7 @@ async<bool> journal_on_mysql::note(run_mark who, std::string kind, std::string t
     co_return row.next() && row.integer(0) == 1;
 }
 
-async<bool> journal_on_mysql::next_attempt(run_mark who, run_end last) {
+async<bool> mysql_journal::next_attempt(run_ref who, run_end last) {
     auto text = journal_statements::all().attempt.with(
         {{"space", space_},
          {"id", literal(who.id)},
@@ -183,15 +183,15 @@ async<bool> journal_on_mysql::next_attempt(run_mark who, run_end last) {
     auto& row = got->answers[7];
     if (!row.next()) co_return unexpected("an attempt");
     if (row.integer(0) == 0) co_return false;
-    const bool is_over = last.attempt != 0 && last.attempt < row.integer(1);
-    if (!is_over && row.integer(1) >= attempts_max)
+    const bool is_finished = last.attempt != 0 && last.attempt < row.integer(1);
+    if (!is_finished && row.integer(1) >= attempts_max)
         co_return placed(rules::attempts_used_up(who.id));
     co_return true;
 }
 
 // `only_if` and `ended_so` are further conditions on the row, before and after.
-async<bool> journal_on_mysql::end_run(run_mark who, run_end how, std::string only_if,
-                                      std::string ended_so) {
+async<bool> mysql_journal::end_run(run_ref who, run_end how, std::string only_if,
+                                   std::string ended_so) {
     const auto& all = journal_statements::all();
     const auto id = literal(who.id), token = mysql::text_of(who.token), end = quoted(how.status);
     const auto event =
@@ -218,11 +218,11 @@ async<bool> journal_on_mysql::end_run(run_mark who, run_end how, std::string onl
     co_return row.next() && row.integer(0) > 0;
 }
 
-async<bool> journal_on_mysql::finish(run_mark who, run_end how) {
+async<bool> mysql_journal::finish(run_ref who, run_end how) {
     return end_run(std::move(who), std::move(how), {}, {});
 }
 
-async<bool> journal_on_mysql::judge(run_mark who, run_end how) {
+async<bool> mysql_journal::end_stale(run_ref who, run_end how) {
     const auto& all = journal_statements::all();
     auto for_the_same = all.and_reason.with({{"why", literal(how.reason)}});
     return end_run(std::move(who), std::move(how), all.and_silent.with({}),
@@ -231,7 +231,7 @@ async<bool> journal_on_mysql::judge(run_mark who, run_end how) {
 
 // ---- Runs, by others
 
-async<std::optional<run_record>> journal_on_mysql::ask_for_run(std::string which) {
+async<std::optional<run_record>> mysql_journal::ask_for_run(std::string which) {
     auto text = journal_statements::all().find.with(
         {{"run", run_columns()}, {"space", space_}, {"which", which}});
     auto got = co_await ask(std::move(text), 1, "a look at a run");
@@ -242,23 +242,22 @@ async<std::optional<run_record>> journal_on_mysql::ask_for_run(std::string which
     co_return std::optional<run_record>{std::move(found->front())};
 }
 
-async<std::optional<run_record>> journal_on_mysql::find_run(std::string id) {
+async<std::optional<run_record>> mysql_journal::find_run(std::string id) {
     auto which = journal_statements::all().of_id.with({{"id", literal(id)}});
     return ask_for_run(std::move(which));
 }
 
-async<std::optional<run_record>> journal_on_mysql::find_occurrence(std::string job,
-                                                                   std::uint32_t partition,
-                                                                   pawl::occurrence occurrence) {
+async<std::optional<run_record>> mysql_journal::find_occurrence(std::string job,
+                                                                std::uint32_t partition,
+                                                                pawl::occurrence occurrence) {
     auto which = occurrence_text(job, partition, occurrence);
     return ask_for_run(std::move(which));
 }
 
-async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
-                                            std::size_t limit) {
+async<run_page> mysql_journal::list_runs(run_filter which, std::string after, std::size_t limit) {
     const auto before = rules::place_of(after).value();
     // One filter chooses the index, and the others are looked at in its order. Few go on.
-    const bool goes_on = which.status && !is_over(*which.status);
+    const bool goes_on = which.status && !is_finished(*which.status);
     const auto& all = journal_statements::all();
     std::string conditions;
     if (which.job) conditions += all.and_job.with({{"job", literal(*which.job)}}) + " ";
@@ -294,7 +293,7 @@ async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
     co_return page;
 }
 
-async<std::vector<run_event>> journal_on_mysql::history(std::string id) {
+async<std::vector<run_event>> mysql_journal::history(std::string id) {
     auto text = journal_statements::all().history.with({{"space", space_}, {"id", literal(id)}});
     auto got = co_await ask(std::move(text), 1, "a history");
     if (got.has_error()) co_return got.error();
@@ -306,9 +305,8 @@ async<std::vector<run_event>> journal_on_mysql::history(std::string id) {
     co_return all;
 }
 
-async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
-                                                                std::uint64_t offset,
-                                                                std::size_t bytes_max) {
+async<std::optional<output_part>> mysql_journal::read_output(std::string id, std::uint64_t offset,
+                                                             std::size_t bytes_max) {
     auto text = journal_statements::all().read_output.with({{"space", space_},
                                                             {"id", literal(id)},
                                                             {"offset", bounded(offset)},
@@ -318,7 +316,7 @@ async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
     co_return rules::output_in(got->answers[0], offset, bytes_max);
 }
 
-async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
+async<bool> mysql_journal::request_cancel(std::string id, std::string by) {
     const auto& all = journal_statements::all();
     const auto name = literal(id);
     const auto event =
@@ -333,7 +331,7 @@ async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
     co_return row.next() && row.integer(0) > 0;
 }
 
-async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, std::size_t skip) {
+async<std::vector<run_record>> mysql_journal::stale_runs(std::size_t limit, std::size_t skip) {
     auto text = journal_statements::all().stale.with({{"run", run_columns()},
                                                       {"space", space_},
                                                       {"limit", std::to_string(limit)},
@@ -345,8 +343,8 @@ async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, s
     co_return std::move(*found);
 }
 
-async<std::size_t> journal_on_mysql::prune(std::string job, std::size_t keep, millis keep_for,
-                                           std::size_t limit) {
+async<std::size_t> mysql_journal::prune(std::string job, std::size_t keep, millis keep_for,
+                                        std::size_t limit) {
     const auto& all = journal_statements::all();
     limit = std::min(limit, page_limit_max);
     const auto aged = keep_for.count() <= 0

@@ -4,10 +4,10 @@
 #include "base/hex.hpp"
 #include "base/prefix.hpp"
 #include "base/text.hpp"
-#include "engines/mysql/client/past_locks.hpp"
 #include "engines/mysql/client/pool.hpp"
+#include "engines/mysql/client/skip_locked.hpp"
+#include "engines/mysql/store/examination.hpp"
 #include "engines/mysql/store/key_poller.hpp"
-#include "engines/mysql/store/server_report.hpp"
 #include "engines/mysql/store/statements.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
@@ -58,8 +58,8 @@ std::int64_t signed_number(fence_token token) {
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
 
 // The columns holder, claim_id, owner, acquired, until_at, last_token, last_done from `first` on.
-rules::lease_state state_from(const answer& row, unsigned first) {
-    rules::lease_state state;
+rules::lease_record state_from(const answer& row, unsigned first) {
+    rules::lease_record state;
     state.holder = token_of(row.integer(first));
     state.claim_id = row.text(first + 1);
     state.owner = row.text(first + 2);
@@ -80,7 +80,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 // Leases with the same terms, which one statement renews.
 struct terms {
-    explicit terms(const held& lease)
+    explicit terms(const held_lease& lease)
         : ttl{lease.ttl},
           max_lifetime{lease.max_lifetime},
           extends{lease.if_expired == expired_renewal::extend_if_unclaimed} {}
@@ -126,7 +126,7 @@ private:
     std::string acquire_occurrence_text(const claim& wanted, const std::string& mark) const;
     async<acquire_result<grant>> explain_rejected(const claim& wanted, const std::string& mark);
     result<acquire_result<grant>> read_rejection(const claim& wanted, const answer& row) const;
-    async<bool> renew_batch(std::span<const held> leases, std::span<const std::size_t> which,
+    async<bool> renew_batch(std::span<const held_lease> leases, std::span<const std::size_t> which,
                             std::vector<renewal>& answers);
     async<response> ask_to_renew(std::string text);
     void count_grant();
@@ -266,7 +266,7 @@ result<acquire_result<grant>> mysql_store::read_rejection(const claim& wanted,
     if (auto waits = rules::reject_in_quarantine(common.quarantine, time_of(row.integer(1)), wanted,
                                                  now, common.max_skew))
         return std::move(*waits);
-    rules::lease_state state;
+    rules::lease_record state;
     if (!row.is_null(2)) state = state_from(row, 2);
     const bool mine = state.held(now) && state.claim_id == wanted.id;
     const auto holder = state.holder;
@@ -300,7 +300,7 @@ async<bool> mysql_store::withdraw(withdrawal given_up) {
 
 // ---- Leases
 
-async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
+async<std::vector<renewal>> mysql_store::renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
@@ -314,7 +314,7 @@ async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
     // A key stands in the text three times, in hexadecimal.
     constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
     const auto fitting = std::max<std::size_t>(1, pool_->facts().packet_max / bytes_per_key / 2);
-    auto renewing = change_past_locks(
+    auto renewing = change_skipping_locked(
         std::move(alike), std::min(renew_batch_max, fitting), settings_->common.timeout, given_up(),
         [&](std::span<const std::size_t> part) { return renew_batch(leases, part, answers); });
     const auto locked = co_await std::move(renewing);
@@ -344,7 +344,7 @@ async<response> mysql_store::ask_to_renew(std::string text) {
 }
 
 // False, and nothing has changed, where another session keeps one of the rows locked.
-async<bool> mysql_store::renew_batch(std::span<const held> leases,
+async<bool> mysql_store::renew_batch(std::span<const held_lease> leases,
                                      std::span<const std::size_t> which,
                                      std::vector<renewal>& answers) {
     std::string keys, pairs;

@@ -98,7 +98,7 @@ TEST_F(MysqlStore, TheServersOwnSettingsDoNotMatter) {
     mysql_server odd{options};
     auto mine = open(at(odd.port()));
     const auto before = time::wall_now().time_since_epoch().count();
-    std::vector<held> batch;
+    std::vector<held_lease> batch;
     for (int i = 0; i < 5; ++i) {
         const auto key = "it's \"a\" \\key\\ " + std::to_string(i);
         batch.push_back(
@@ -118,7 +118,7 @@ TEST_F(MysqlStore, ABatchFitsIntoTheServersPacket) {
     options.more = {"max_allowed_packet=32768"};
     mysql_server narrow{options};
     auto mine = open(at(narrow.port()));
-    std::vector<held> batch;
+    std::vector<held_lease> batch;
     for (int i = 0; i < 60; ++i) {
         const auto key = std::string(480, 'k') + std::to_string(i);
         batch.push_back(conformance::lease_of(key, mine.granted(fresh_claim(key)), 60s));

@@ -1,5 +1,5 @@
-#include "engines/postgresql/journal/journal_on_postgresql.hpp"
 #include "engines/postgresql/journal/journal_rows.hpp"
+#include "engines/postgresql/journal/postgresql_journal.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/texts.hpp"
 
@@ -18,41 +18,41 @@ constexpr auto above_all = std::numeric_limits<std::int64_t>::max();
 
 // ---- The control state
 
-async<control_state> journal_on_postgresql::read_control_state() {
+async<control_state> postgresql_journal::read_control_state() {
     auto asked = call(text_->control_state);
     asked.add_count(static_cast<std::int32_t>(control_entries_max));
     return ask_for(std::move(asked), control_state_in, "journal_board_v1");
 }
 
-async<bool> journal_on_postgresql::add_trigger(run_trigger what) {
+async<bool> postgresql_journal::add_trigger(run_trigger what) {
     auto asked = call(text_->add_trigger);
     asked.add_bytes(what.id).add_bytes(what.job).add(std::int64_t{what.partition});
     asked.add_bytes(rules::pack(what.arguments));
-    asked.add_flag(what.past == inheritance::last_saved).add_bytes(what.by);
+    asked.add_flag(what.starts_from == checkpoint_source::last_saved).add_bytes(what.by);
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::remove_trigger(std::string id) {
+async<bool> postgresql_journal::remove_trigger(std::string id) {
     auto asked = call(text_->remove_trigger);
     asked.add_bytes(id);
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::pause(std::string job, std::string reason, std::string by) {
+async<bool> postgresql_journal::pause_job(std::string job, std::string reason, std::string by) {
     auto asked = call(text_->pause);
     asked.add_bytes(job).add_bytes(reason).add_bytes(by);
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::unpause(std::string job) {
-    auto asked = call(text_->unpause);
+async<bool> postgresql_journal::resume_job(std::string job) {
+    auto asked = call(text_->resume_job);
     asked.add_bytes(job);
     return ask_for_flag(std::move(asked));
 }
 
 // ---- Jobs and nodes
 
-async<std::vector<job_entry>> journal_on_postgresql::publish(std::vector<job_entry> jobs) {
+async<std::vector<job_entry>> postgresql_journal::publish(std::vector<job_entry> jobs) {
     // A name that is given twice counts as its last.
     std::map<std::string, job_entry*, std::less<>> last;
     for (auto& each : jobs) last[each.name] = &each;
@@ -81,22 +81,21 @@ async<std::vector<job_entry>> journal_on_postgresql::publish(std::vector<job_ent
     co_return jobs;
 }
 
-async<std::size_t> journal_on_postgresql::retire(std::vector<std::string> names, std::string node) {
+async<std::size_t> postgresql_journal::retire(std::vector<std::string> names, std::string node) {
     const std::vector<std::string_view> all{names.begin(), names.end()};
     auto asked = call(text_->retire);
     asked.add(all).add_bytes(node);
     return ask_for_count(std::move(asked));
 }
 
-async<std::vector<job_entry>> journal_on_postgresql::list_jobs(std::string after,
-                                                               std::size_t limit) {
+async<std::vector<job_entry>> postgresql_journal::list_jobs(std::string after, std::size_t limit) {
     auto asked = call(text_->jobs);
     asked.add_bytes(after).add_flag(false);
     asked.add_count(static_cast<std::int32_t>(limit));
     return ask_for(std::move(asked), jobs_in, "journal_jobs_v1");
 }
 
-async<std::optional<job_entry>> journal_on_postgresql::find_job(std::string name) {
+async<std::optional<job_entry>> postgresql_journal::find_job(std::string name) {
     auto asked = call(text_->jobs);
     asked.add_bytes(name).add_flag(true).add_count(1);
     auto asking = ask_for(std::move(asked), jobs_in, "journal_jobs_v1");
@@ -106,7 +105,7 @@ async<std::optional<job_entry>> journal_on_postgresql::find_job(std::string name
     co_return std::optional<job_entry>{std::move(found->front())};
 }
 
-async<void> journal_on_postgresql::node_beat(node_entry me) {
+async<void> postgresql_journal::node_heartbeat(node_entry me) {
     auto asked = call(text_->node);
     asked.add_bytes(me.id).add_bytes(me.name).add_bytes(me.version);
     asked.add_bytes(me.address).add(std::int64_t{me.running});
@@ -115,13 +114,13 @@ async<void> journal_on_postgresql::node_beat(node_entry me) {
     return ask_for_effect(std::move(asked));
 }
 
-async<void> journal_on_postgresql::node_leave(std::string id) {
+async<void> postgresql_journal::node_leave(std::string id) {
     auto asked = call(text_->node_leaves);
     asked.add_bytes(id);
     return ask_for_effect(std::move(asked));
 }
 
-async<std::vector<node_entry>> journal_on_postgresql::list_nodes() {
+async<std::vector<node_entry>> postgresql_journal::list_nodes() {
     auto asked = call(text_->nodes);
     asked.add(std::int64_t{rules::node_memory.count()});
     asked.add_count(static_cast<std::int32_t>(page_limit_max));
@@ -131,7 +130,7 @@ async<std::vector<node_entry>> journal_on_postgresql::list_nodes() {
 // ---- The audit
 
 // Until no other writer has come between the look at the newest entry and the one that follows it.
-async<audit_entry> journal_on_postgresql::append_audit(audit_draft what) {
+async<audit_entry> postgresql_journal::append_audit(audit_draft what) {
     const auto give_up = lease_clock::now() + settings_->common.timeout;
     do {
         auto trying = try_audit(what);
@@ -142,7 +141,7 @@ async<audit_entry> journal_on_postgresql::append_audit(audit_draft what) {
     co_return failure{errc::unreachable, place_ + ": others write to the audit all the time"};
 }
 
-async<std::optional<audit_entry>> journal_on_postgresql::try_audit(const audit_draft& what) {
+async<std::optional<audit_entry>> postgresql_journal::try_audit(const audit_draft& what) {
     auto looking = pool_->ask(call(text_->audit_head));
     const auto head = co_await std::move(looking);
     if (head.has_error()) co_return head.error();
@@ -161,8 +160,8 @@ async<std::optional<audit_entry>> journal_on_postgresql::try_audit(const audit_d
     co_return std::optional<audit_entry>{std::move(entry)};
 }
 
-async<std::vector<audit_entry>> journal_on_postgresql::list_audit(std::uint64_t before,
-                                                                  std::size_t limit) {
+async<std::vector<audit_entry>> postgresql_journal::list_audit(std::uint64_t before,
+                                                               std::size_t limit) {
     auto asked = call(text_->list_audit);
     asked.add(before == 0 ? above_all
                           : static_cast<std::int64_t>(std::min<std::uint64_t>(before, above_all)));

@@ -39,7 +39,7 @@ struct journal_statements {
           add_trigger{call_of(schema, "add_trigger", 7)},
           remove_trigger{call_of(schema, "remove_trigger", 2)},
           pause{call_of(schema, "pause", 4)},
-          unpause{call_of(schema, "unpause", 2)},
+          resume_job{call_of(schema, "unpause", 2)},
           publish{call_of(schema, "publish", 7, 2)},
           retire{call_of(schema, "retire", 3)},
           jobs{call_of(schema, "jobs", 4)},
@@ -52,7 +52,7 @@ struct journal_statements {
 
     const statement_text begin, skip, heartbeat, checkpoint, output, note, attempt, finish, judge,
         cancel, find, occurrence, list, history, read_output, stale, prune, control_state,
-        add_trigger, remove_trigger, pause, unpause, publish, retire, jobs, node, node_leaves,
+        add_trigger, remove_trigger, pause, resume_job, publish, retire, jobs, node, node_leaves,
         nodes, audit_head, audit, list_audit;
 };
 

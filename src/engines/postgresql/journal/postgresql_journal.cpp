@@ -1,13 +1,13 @@
-#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/journal/make_postgresql_journal.hpp"
 
 #include "base/ensure.hpp"
 #include "base/text.hpp"
-#include "engines/postgresql/journal/journal_on_postgresql.hpp"
+#include "engines/postgresql/journal/postgresql_journal.hpp"
 #include "schema_sql.hpp"
 
 namespace pawl::postgresql {
 
-journal_on_postgresql::journal_on_postgresql(net::loop& where, postgresql_settings settings)
+postgresql_journal::postgresql_journal(net::loop& where, postgresql_settings settings)
     : settings_{std::make_shared<const postgresql_settings>(std::move(settings))},
       place_{place_of(settings_->servers)},
       space_{settings_->common.name_space},
@@ -23,7 +23,7 @@ const layout_plan& journal_layout() {
 
 std::shared_ptr<journal> make_postgresql_journal(net::loop& where, postgresql_settings settings) {
     base::ensure(!base::name_space_fault(settings.common.name_space));
-    return std::make_shared<journal_on_postgresql>(where, std::move(settings));
+    return std::make_shared<postgresql_journal>(where, std::move(settings));
 }
 
 }  // namespace pawl::postgresql

@@ -1,4 +1,4 @@
-#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/journal/make_postgresql_journal.hpp"
 
 #include "test_support/conformance/engines/postgresql_servers.hpp"
 #include "test_support/conformance/journal/journal_laws.hpp"

@@ -1,5 +1,5 @@
 // The journal on a real PostgreSQL: who may, what is rejected, and what it does under trouble.
-#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/journal/make_postgresql_journal.hpp"
 #include "engines/postgresql/store/postgresql_store.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"
@@ -236,7 +236,7 @@ TEST(PostgresqlJournal, ALockedRunHoldsUpNoOthersHeartbeat) {
     auto mine = open(on_port(server.port(), 5s));
     const auto locked = fresh_run("locked", 0), leaving = fresh_run("leaving", 5),
                other = fresh_run("other", 7);
-    const run_mark stale{locked.id, fence_token{9}};
+    const run_ref stale{locked.id, fence_token{9}};
     for (const auto& each : {locked, leaving, other}) mine.begin(each);
     EXPECT_TRUE(mine.get(mine->request_cancel(leaving.id, "me")));
     const auto of_locked = mine.show(locked.id).last_heartbeat;
@@ -246,8 +246,9 @@ TEST(PostgresqlJournal, ALockedRunHoldsUpNoOthersHeartbeat) {
         server.hold("BEGIN; SELECT FROM pawl.job_run WHERE job_name <> 'other' FOR UPDATE");
     const auto told = mine.get(
         mine->heartbeat(std::vector{mark_of(locked), mark_of(leaving), mark_of(other), stale}));
-    EXPECT_THAT(
-        told, testing::ElementsAre(beat::alive, beat::cancel_requested, beat::alive, beat::stale));
+    EXPECT_THAT(told,
+                testing::ElementsAre(heartbeat_result::alive, heartbeat_result::cancel_requested,
+                                     heartbeat_result::alive, heartbeat_result::stale));
     EXPECT_GT(mine.show(other.id).last_heartbeat, of_other);
     EXPECT_EQ(mine.show(locked.id).last_heartbeat, of_locked);
 }
@@ -272,7 +273,7 @@ TEST(PostgresqlJournal, ACheckpointThatWaitsHoldsUpNoHeartbeat) {
                    "AND application_name = 'pawl'") == "1";
     });
     EXPECT_THAT(mine.get(mine->heartbeat(std::vector{mark_of(other)})),
-                testing::ElementsAre(beat::alive));
+                testing::ElementsAre(heartbeat_result::alive));
     EXPECT_EQ(server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
                          "AND application_name = 'pawl'"),
               "1");
@@ -285,17 +286,17 @@ TEST(PostgresqlJournal, ACheckpointThatWaitsHoldsUpNoHeartbeat) {
 TEST(PostgresqlJournal, AVerbOnALockedTableLeavesNoSessionBehind) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 10s));
-    EXPECT_TRUE(mine.get(mine->pause("job", "why", "who")));
+    EXPECT_TRUE(mine.get(mine->pause_job("job", "why", "who")));
     const auto others = server.hold("BEGIN; LOCK TABLE pawl.job_pause, pawl.run_trigger");
     auto hasty = open(on_port(server.port(), 300ms));
-    EXPECT_TRUE(hasty.ask(hasty->pause("job", "why", "who")).has_error());
+    EXPECT_TRUE(hasty.ask(hasty->pause_job("job", "why", "who")).has_error());
     EXPECT_TRUE(hasty.ask(hasty->remove_trigger("id")).has_error());
     until([&] {
         return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
                "0";
     });
     // A caller that waits for long enough hears why.
-    const auto why = mine.rejection(mine->pause("job", "why", "who"));
+    const auto why = mine.rejection(mine->pause_job("job", "why", "who"));
     EXPECT_EQ(why.code, errc::unreachable) << why.detail;
     EXPECT_TRUE(why.answered);
 }

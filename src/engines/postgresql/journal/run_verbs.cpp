@@ -1,5 +1,5 @@
-#include "engines/postgresql/journal/journal_on_postgresql.hpp"
 #include "engines/postgresql/journal/journal_rows.hpp"
+#include "engines/postgresql/journal/postgresql_journal.hpp"
 #include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 
@@ -47,14 +47,14 @@ void add_start(statement& to, const run_start& start) {
 
 // ---- Asking
 
-statement journal_on_postgresql::call(const statement_text& text, const run_mark& who) const {
+statement postgresql_journal::call(const statement_text& text, const run_ref& who) const {
     auto made = call(text);
     made.add_bytes(who.id).add(signed_number(who.token));
     return made;
 }
 
-statement journal_on_postgresql::call(const statement_text& text, const run_mark& who,
-                                      const run_end& how) const {
+statement postgresql_journal::call(const statement_text& text, const run_ref& who,
+                                   const run_end& how) const {
     auto made = call(text, who);
     made.add_text(name_of(how.status)).add_bytes(how.reason);
     made.add_or_null(how.exit_status ? std::optional<std::int64_t>{*how.exit_status}
@@ -62,7 +62,7 @@ statement journal_on_postgresql::call(const statement_text& text, const run_mark
     return made;
 }
 
-async<std::int64_t> journal_on_postgresql::ask_for_number(statement what) {
+async<std::int64_t> postgresql_journal::ask_for_number(statement what) {
     auto asking = pool_->ask(std::move(what));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -70,28 +70,28 @@ async<std::int64_t> journal_on_postgresql::ask_for_number(statement what) {
     co_return got->integer(0, 0);
 }
 
-async<std::size_t> journal_on_postgresql::ask_for_count(statement what) {
+async<std::size_t> postgresql_journal::ask_for_count(statement what) {
     auto asking = ask_for_number(std::move(what));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     co_return static_cast<std::size_t>(*got);
 }
 
-async<void> journal_on_postgresql::ask_for_effect(statement what) {
+async<void> postgresql_journal::ask_for_effect(statement what) {
     auto asking = ask_for_number(std::move(what));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     co_return result<void>{};
 }
 
-async<bool> journal_on_postgresql::ask_for_flag(statement what) {
+async<bool> postgresql_journal::ask_for_flag(statement what) {
     auto asking = ask_for_number(std::move(what));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     co_return *got != 0;
 }
 
-async<std::optional<run_record>> journal_on_postgresql::ask_for_run(statement what) {
+async<std::optional<run_record>> postgresql_journal::ask_for_run(statement what) {
     auto asking = ask_for(std::move(what), runs_in, "a look at a run");
     auto found = co_await std::move(asking);
     if (found.has_error()) co_return found.error();
@@ -102,11 +102,12 @@ async<std::optional<run_record>> journal_on_postgresql::ask_for_run(statement wh
 
 // ---- Runs, by their runner
 
-async<beginning> journal_on_postgresql::begin(run_start start) {
+async<begin_result> postgresql_journal::begin(run_start start) {
     auto asked = call(text_->begin);
     add_start(asked, start);
-    asked.add_flag(start.answers_trigger).add_flag(start.past == inheritance::last_saved);
-    asked.add(std::int64_t{start.silence_max.count()});
+    asked.add_flag(start.consumes_trigger)
+        .add_flag(start.starts_from == checkpoint_source::last_saved);
+    asked.add(std::int64_t{start.heartbeat_timeout.count()});
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -115,7 +116,7 @@ async<beginning> journal_on_postgresql::begin(run_start start) {
     if (outcome == id_taken) co_return placed(rules::id_taken(start.id));
     const auto status = run_status_named(got->bytes(0, 4));
     if (outcome < 0 || outcome > id_taken || !status) co_return unexpected("journal_begin_v1");
-    beginning told;
+    begin_result told;
     told.outcome = static_cast<begin_outcome>(outcome);
     told.id = got->bytes(0, 1);
     told.attempt = static_cast<int>(got->integer(0, 2));
@@ -125,8 +126,8 @@ async<beginning> journal_on_postgresql::begin(run_start start) {
     co_return told;
 }
 
-async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_mark> runs) {
-    std::vector<beat> answers(runs.size(), beat::stale);
+async<std::vector<heartbeat_result>> postgresql_journal::heartbeat(std::span<const run_ref> runs) {
+    std::vector<heartbeat_result> answers(runs.size(), heartbeat_result::stale);
     for (std::size_t from = 0; from < runs.size(); from += heartbeat_batch_max) {
         const auto batch = runs.subspan(from, std::min(runs.size() - from, heartbeat_batch_max));
         // One that is named twice is asked for once.
@@ -145,40 +146,40 @@ async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_ma
         const auto got = co_await std::move(asking);
         if (got.has_error()) co_return got.error();
         if (got->count() != 1 || got->columns() != 2) co_return unexpected("journal_heartbeat_v1");
-        std::vector<beat> told(ids.size(), beat::stale);
-        const auto mark = [&](int column, beat answer) {
+        std::vector<heartbeat_result> told(ids.size(), heartbeat_result::stale);
+        const auto mark = [&](int column, heartbeat_result answer) {
             for (const auto place : got->integers(0, column))
                 if (place >= 1 && place <= static_cast<std::int64_t>(told.size()))
                     told[static_cast<std::size_t>(place) - 1] = answer;
         };
-        mark(0, beat::alive);
-        mark(1, beat::cancel_requested);
+        mark(0, heartbeat_result::alive);
+        mark(1, heartbeat_result::cancel_requested);
         for (std::size_t i = 0; i < batch.size(); ++i)
             answers[from + i] = told[places.at({batch[i].id, signed_number(batch[i].token)})];
     }
     co_return answers;
 }
 
-async<bool> journal_on_postgresql::checkpoint(run_mark who, std::string text) {
+async<bool> postgresql_journal::checkpoint(run_ref who, std::string text) {
     auto asked = call(text_->checkpoint, who);
     asked.add_bytes(text);
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::append_output(run_mark who, std::uint64_t offset,
-                                                 std::string bytes, std::uint64_t limit) {
+async<bool> postgresql_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
+                                              std::uint64_t limit) {
     auto asked = call(text_->output, who);
     asked.add(bounded(offset)).add_bytes(bytes).add(bounded(limit));
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::note(run_mark who, std::string kind, std::string text) {
+async<bool> postgresql_journal::add_event(run_ref who, std::string kind, std::string text) {
     auto asked = call(text_->note, who);
     asked.add_bytes(kind).add_bytes(text);
     return ask_for_flag(std::move(asked));
 }
 
-async<bool> journal_on_postgresql::next_attempt(run_mark who, run_end last) {
+async<bool> postgresql_journal::next_attempt(run_ref who, run_end last) {
     auto asked = call(text_->attempt, who);
     asked.add_count(last.attempt).add_bytes(last.reason);
     asked.add_or_null(last.exit_status ? std::optional<std::int64_t>{*last.exit_status}
@@ -190,14 +191,14 @@ async<bool> journal_on_postgresql::next_attempt(run_mark who, run_end last) {
     co_return *got == 1;
 }
 
-async<bool> journal_on_postgresql::finish(run_mark who, run_end how) {
+async<bool> postgresql_journal::finish(run_ref who, run_end how) {
     return ask_for_flag(call(text_->finish, who, how));
 }
 
-async<bool> journal_on_postgresql::skip(run_start what, std::string reason) {
+async<bool> postgresql_journal::skip(run_start what, std::string reason) {
     auto asked = call(text_->skip);
     add_start(asked, what);
-    asked.add(std::int64_t{what.silence_max.count()}).add_bytes(reason);
+    asked.add(std::int64_t{what.heartbeat_timeout.count()}).add_bytes(reason);
     auto asking = ask_for_number(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -207,21 +208,22 @@ async<bool> journal_on_postgresql::skip(run_start what, std::string reason) {
 
 // ---- Runs, by others
 
-async<std::optional<run_record>> journal_on_postgresql::find_run(std::string id) {
+async<std::optional<run_record>> postgresql_journal::find_run(std::string id) {
     auto asked = call(text_->find);
     asked.add_bytes(id);
     return ask_for_run(std::move(asked));
 }
 
-async<std::optional<run_record>> journal_on_postgresql::find_occurrence(
-    std::string job, std::uint32_t partition, pawl::occurrence occurrence) {
+async<std::optional<run_record>> postgresql_journal::find_occurrence(std::string job,
+                                                                     std::uint32_t partition,
+                                                                     pawl::occurrence occurrence) {
     auto asked = call(text_->occurrence);
     asked.add_bytes(job).add(std::int64_t{partition}).add(number(occurrence));
     return ask_for_run(std::move(asked));
 }
 
-async<run_page> journal_on_postgresql::list_runs(run_filter which, std::string after,
-                                                 std::size_t limit) {
+async<run_page> postgresql_journal::list_runs(run_filter which, std::string after,
+                                              std::size_t limit) {
     const auto before = rules::place_of(after).value();
     auto asked = call(text_->list);
     asked.add_bytes_or_null(which.job).add_bytes_or_null(which.node);
@@ -242,15 +244,15 @@ async<run_page> journal_on_postgresql::list_runs(run_filter which, std::string a
     co_return page;
 }
 
-async<std::vector<run_event>> journal_on_postgresql::history(std::string id) {
+async<std::vector<run_event>> postgresql_journal::history(std::string id) {
     auto asked = call(text_->history);
     asked.add_bytes(id);
     return ask_for(std::move(asked), events_in, "journal_history_v1");
 }
 
-async<std::optional<output_part>> journal_on_postgresql::read_output(std::string id,
-                                                                     std::uint64_t offset,
-                                                                     std::size_t bytes_max) {
+async<std::optional<output_part>> postgresql_journal::read_output(std::string id,
+                                                                  std::uint64_t offset,
+                                                                  std::size_t bytes_max) {
     auto asked = call(text_->read_output);
     asked.add_bytes(id).add(bounded(offset)).add(bounded(bytes_max));
     auto asking = pool_->ask(std::move(asked));
@@ -262,26 +264,25 @@ async<std::optional<output_part>> journal_on_postgresql::read_output(std::string
     co_return part;
 }
 
-async<bool> journal_on_postgresql::request_cancel(std::string id, std::string by) {
+async<bool> postgresql_journal::request_cancel(std::string id, std::string by) {
     auto asked = call(text_->cancel);
     asked.add_bytes(id).add_bytes(by);
     return ask_for_flag(std::move(asked));
 }
 
-async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t limit,
-                                                                 std::size_t skip) {
+async<std::vector<run_record>> postgresql_journal::stale_runs(std::size_t limit, std::size_t skip) {
     auto asked = call(text_->stale);
     asked.add_count(static_cast<std::int32_t>(skip + limit));
     asked.add(static_cast<std::int64_t>(skip));
     return ask_for(std::move(asked), runs_in, "journal_stale_v1");
 }
 
-async<bool> journal_on_postgresql::judge(run_mark who, run_end how) {
+async<bool> postgresql_journal::end_stale(run_ref who, run_end how) {
     return ask_for_flag(call(text_->judge, who, how));
 }
 
-async<std::size_t> journal_on_postgresql::prune(std::string job, std::size_t keep, millis keep_for,
-                                                std::size_t limit) {
+async<std::size_t> postgresql_journal::prune(std::string job, std::size_t keep, millis keep_for,
+                                             std::size_t limit) {
     auto asked = call(text_->prune);
     asked.add_bytes(job).add(bounded(keep));
     asked.add(std::int64_t{keep_for.count()}).add(bounded(std::min(limit, page_limit_max)));

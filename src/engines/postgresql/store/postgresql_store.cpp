@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "engines/postgresql/client/listener.hpp"
 #include "engines/postgresql/client/pool.hpp"
-#include "engines/postgresql/store/doctor.hpp"
+#include "engines/postgresql/store/examination.hpp"
 #include "engines/postgresql/store/known_keys.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
@@ -103,7 +103,7 @@ private:
     enum class written { row, nothing, failed };  // nothing: the function is to decide
     written read_written(const answer& got);
     async<bool> ask_for_flag(statement what);
-    async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
+    async<bool> renew_batch(std::span<const held_lease> leases, std::vector<renewal>& answers);
     async<bool> still_held(const std::string& key, fence_token seen);
     async<void> wait_in_silence(std::string key, fence_token seen);
     result<acquire_result<grant>> read_result(const claim& wanted, const rows& got) const;
@@ -218,20 +218,20 @@ async<bool> postgresql_store::withdraw(withdrawal given_up) {
     co_return co_await std::move(asking);
 }
 
-async<std::vector<renewal>> postgresql_store::renew(std::span<const held> leases) {
+async<std::vector<renewal>> postgresql_store::renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*rejected);
-    auto renewing =
-        net::renew_in_batches(leases, renew_batch_max, place_of(settings_->servers),
-                              [this](std::span<const held> batch, std::vector<renewal>& answers) {
-                                  return renew_batch(batch, answers);
-                              });
+    auto renewing = net::renew_in_batches(
+        leases, renew_batch_max, place_of(settings_->servers),
+        [this](std::span<const held_lease> batch, std::vector<renewal>& answers) {
+            return renew_batch(batch, answers);
+        });
     co_return co_await std::move(renewing);
 }
 
-async<bool> postgresql_store::renew_batch(std::span<const held> leases,
+async<bool> postgresql_store::renew_batch(std::span<const held_lease> leases,
                                           std::vector<renewal>& answers) {
     std::vector<std::string_view> keys;
     std::vector<std::int64_t> tokens, ttls, lifetimes;

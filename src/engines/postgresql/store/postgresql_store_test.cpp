@@ -214,15 +214,15 @@ TEST(PostgresqlStore, DefaultsOfTheSessionDoNotMatter) {
 TEST(PostgresqlStore, BatchesInOppositeOrderDoNotDeadlock) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 10s));
-    std::vector<held> up;
+    std::vector<held_lease> up;
     for (int i = 0; i < 300; ++i) {
         const auto key = "key/" + std::to_string(i);
         up.push_back(conformance::lease_of(key, mine.granted(fresh_claim(key, 60s)), 60s));
     }
-    const std::vector<held> down{up.rbegin(), up.rend()};
+    const std::vector<held_lease> down{up.rbegin(), up.rend()};
     auto other = open(on_port(server.port(), 10s));
     std::atomic<int> renewed{0};
-    const auto beat = [&](client& through, const std::vector<held>& leases) {
+    const auto beat = [&](client& through, const std::vector<held_lease>& leases) {
         for (int round = 0; round < 10; ++round) {
             const auto answers = through.renew(leases);
             if (answers.has_error()) {

@@ -22,7 +22,7 @@ constexpr std::string_view asking_command{"*1\r\n$6\r\nASKING\r\n"};
 bool is_plain(const answer& got) { return got.has_value() && !got->is_error(); }
 
 // To be asked after every await: the next one would throw.
-bool is_over(const boost::asio::cancellation_state& state) {
+bool is_finished(const boost::asio::cancellation_state& state) {
     return state.cancelled() != boost::asio::cancellation_type::none;
 }
 
@@ -182,7 +182,7 @@ async<reply> servers::finish(const script_call& call, std::size_t shard, on_spli
         next = judge(call, shard, how, *first);
     if (next == next_step::finished) co_return std::move(first->got);
     const auto state = co_await boost::asio::this_coro::cancellation_state;
-    if (is_over(state)) co_return gave_up(place());
+    if (is_finished(state)) co_return gave_up(place());
     const auto deadline = begun + settings_->common.timeout;
     co_return co_await persist(call, shard, how, deadline, std::move(*first), next);
 }
@@ -265,14 +265,14 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         if (call.unconnected() == store_down::fail && last.unreached) {
             const auto unreached = std::exchange(last.unreached, nullptr);
             const auto read = co_await map_->refresh(deadline);
-            if (is_over(state) || read.has_error() || map_->at(shard) == unreached) break;
+            if (is_finished(state) || read.has_error() || map_->at(shard) == unreached) break;
         }
         if (next == next_step::later) co_await pause(deadline, round);
-        if (is_over(state)) break;
+        if (is_finished(state)) break;
         if (lease_clock::now() >= deadline) break;
         if (!last.to) {
             const auto found = co_await of(shard, deadline);
-            if (is_over(state)) break;
+            if (is_finished(state)) break;
             if (found.has_error()) {
                 last.got = found.error();
                 if (found.error().code != errc::unreachable) break;
@@ -284,7 +284,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         if (call.names_life() && !last.to->link->is_connected()) {
             // The claim names the life of the server that it is meant for.
             const auto stands = co_await greet(last.to, deadline, call.unconnected());
-            if (is_over(state)) break;
+            if (is_finished(state)) break;
             if (stands.has_error()) {
                 last.got =
                     failure{stands.error().code == errc::outcome_unknown ? errc::unreachable
@@ -352,11 +352,11 @@ boost::asio::awaitable<std::vector<answer>> servers::run_all(std::vector<sharded
     for (int round = 0; !work->open.empty(); ++round) {
         if (!work->hurried) {
             co_await pause(work->deadline, round);
-            if (is_over(state)) co_return work->answers;
+            if (is_finished(state)) co_return work->answers;
         }
         if (lease_clock::now() >= work->deadline) break;
         co_await send_round(work);
-        if (is_over(state)) co_return work->answers;
+        if (is_finished(state)) co_return work->answers;
         const auto asked = std::exchange(work->asked, {});
         for (const auto which : asked) {
             const auto& [call, shard] = work->calls[which];
@@ -364,7 +364,7 @@ boost::asio::awaitable<std::vector<answer>> servers::run_all(std::vector<sharded
             anew.to = map_->at(shard);
             work->answers[which] = co_await persist(call, shard, on_split::tell, work->deadline,
                                                     std::move(anew), next_step::again);
-            if (is_over(state)) co_return work->answers;
+            if (is_finished(state)) co_return work->answers;
         }
     }
     co_return std::move(work->answers);
@@ -377,7 +377,7 @@ boost::asio::awaitable<void> servers::send_round(std::shared_ptr<many> work) {
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     for (const auto which : open) {
         const auto found = co_await of(work->calls[which].shard, work->deadline);
-        if (is_over(state)) co_return;
+        if (is_finished(state)) co_return;
         if (found.has_value()) {
             groups[*found].push_back(which);
             continue;

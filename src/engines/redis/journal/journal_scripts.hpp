@@ -29,8 +29,8 @@ struct journal_scripts {
 
     journal_script begin, heartbeat, checkpoint, append_output, note, next_attempt, finish, skip;
     journal_script find, list, history, read_output, cancel, stale, prune;
-    journal_script control_state, add_trigger, remove_trigger, pause, unpause;
-    journal_script publish, retire, list_jobs, find_job, node_beat, node_leave, list_nodes;
+    journal_script control_state, add_trigger, remove_trigger, pause, resume_job;
+    journal_script publish, retire, list_jobs, find_job, node_heartbeat, node_leave, list_nodes;
     journal_script append_audit, list_audit;
 
 private:

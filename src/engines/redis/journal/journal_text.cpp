@@ -201,9 +201,9 @@ std::optional<run_event> read_event(std::string_view text) {
 }
 
 std::string text_of(const run_trigger& what) {
-    std::vector<std::string> parts{what.job, std::to_string(what.partition),
-                                   what.past == inheritance::last_saved ? "last_saved" : "none",
-                                   what.by};
+    std::vector<std::string> parts{
+        what.job, std::to_string(what.partition),
+        what.starts_from == checkpoint_source::last_saved ? "last_saved" : "none", what.by};
     parts.insert(parts.end(), what.arguments.begin(), what.arguments.end());
     return journals::pack(parts);
 }
@@ -214,7 +214,8 @@ std::optional<run_trigger> read_trigger(const std::string& id, std::string_view 
     run_trigger found;
     found.id = id;
     found.job = (*parts)[1];
-    found.past = (*parts)[3] == "last_saved" ? inheritance::last_saved : inheritance::none;
+    found.starts_from =
+        (*parts)[3] == "last_saved" ? checkpoint_source::last_saved : checkpoint_source::none;
     found.by = (*parts)[4];
     found.arguments.assign(parts->begin() + 5, parts->end());
     if (read((*parts)[0], found.at) && read((*parts)[2], found.partition)) return found;

@@ -77,12 +77,12 @@ TEST(RedisJournalText, TriggersAndPausesAreReadBack) {
     asked.job = "nightly";
     asked.partition = 2;
     asked.arguments = {"", "a b", std::string{"\0:1\n", 4}};
-    asked.past = inheritance::last_saved;
+    asked.starts_from = checkpoint_source::last_saved;
     asked.by = "me";
     const auto read = read_trigger("id", "3:100" + text_of(asked));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->arguments, asked.arguments);
-    EXPECT_EQ(read->past, asked.past);
+    EXPECT_EQ(read->starts_from, asked.starts_from);
     EXPECT_EQ(read->partition, 2U);
     EXPECT_EQ(read->at, 100);
     EXPECT_FALSE(read_trigger("id", text_of(asked)));

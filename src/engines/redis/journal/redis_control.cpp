@@ -1,5 +1,5 @@
-#include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "engines/rules/journal/node_list.hpp"
 #include "engines/rules/journal/texts.hpp"
@@ -67,7 +67,7 @@ async<bool> redis_journal::remove_trigger(std::string id) {
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::pause(std::string job, std::string reason, std::string by) {
+async<bool> redis_journal::pause_job(std::string job, std::string reason, std::string by) {
     job_pause what;
     what.reason = reason;
     what.by = by;
@@ -76,8 +76,8 @@ async<bool> redis_journal::pause(std::string job, std::string reason, std::strin
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::unpause(std::string job) {
-    auto call = writing(scripts_.unpause);
+async<bool> redis_journal::resume_job(std::string job) {
+    auto call = writing(scripts_.resume_job);
     call.add(job);
     return ask_flag(std::move(call));
 }
@@ -154,8 +154,8 @@ async<std::optional<job_entry>> redis_journal::find_job(std::string name) {
     co_return std::move(found);
 }
 
-async<void> redis_journal::node_beat(node_entry me) {
-    auto call = writing(scripts_.node_beat);
+async<void> redis_journal::node_heartbeat(node_entry me) {
+    auto call = writing(scripts_.node_heartbeat);
     call.add(me.id).add(me.name).add(me.version).add(me.address);
     call.add(std::int64_t{me.running}).add(std::int64_t{me.running_max});
     call.add(std::int64_t{me.jobs}).add(me.draining ? "draining" : "");

@@ -1,11 +1,11 @@
-#include "engines/redis/journal/redis_journal.hpp"
+#include "engines/redis/journal/make_redis_journal.hpp"
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/text.hpp"
 #include "engines/redis/client/slots.hpp"
-#include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
 
 namespace pawl::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "engines/redis/journal/redis_journal.hpp"
+#include "engines/redis/journal/make_redis_journal.hpp"
 
 #include "test_support/conformance/engines/redis_servers.hpp"
 #include "test_support/conformance/journal/journal_laws.hpp"

@@ -1,7 +1,7 @@
 // What the tests of the journal in Redis share.
 #pragma once
 
-#include "engines/redis/journal/redis_journal.hpp"
+#include "engines/redis/journal/make_redis_journal.hpp"
 #include "test_support/conformance/expectations.hpp"
 #include "test_support/conformance/journal/journal_client.hpp"
 #include "test_support/servers/redis_server.hpp"

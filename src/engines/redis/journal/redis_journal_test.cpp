@@ -18,15 +18,15 @@ void use_every_verb(journal_client& mine) {
     const auto run = fresh_occurrence_run("nightly", 1000, 1, delivery::at_least_once);
     auto end = ended(run_status::abandoned, "gone", 3);
     mine.begin(run);
-    EXPECT_EQ(mine.get(mine->heartbeat(std::vector<run_mark>{mark_of(run)})),
-              std::vector<beat>{beat::alive});
+    EXPECT_EQ(mine.get(mine->heartbeat(std::vector<run_ref>{mark_of(run)})),
+              std::vector<heartbeat_result>{heartbeat_result::alive});
     EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(run), "half")));
     for (const std::uint64_t offset : {0, 5, 20'000})
         EXPECT_TRUE(mine.get(mine->append_output(mark_of(run), offset, "hello", 12)));
-    EXPECT_TRUE(mine.get(mine->note(mark_of(run), "note", "text")));
+    EXPECT_TRUE(mine.get(mine->add_event(mark_of(run), "note", "text")));
     for (int i = 0; i < 300; ++i) {
         const auto text = std::to_string(i);
-        EXPECT_TRUE(mine.get(mine->note(mark_of(run), "note", text)));
+        EXPECT_TRUE(mine.get(mine->add_event(mark_of(run), "note", text)));
     }
     EXPECT_TRUE(mine.get(mine->next_attempt(mark_of(run), conformance::failed_attempt(1, "no"))));
     EXPECT_TRUE(mine.get(mine->finish(mark_of(run), end)));
@@ -37,7 +37,7 @@ void use_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->request_cancel(run.id, "me")));
     EXPECT_EQ(mine.get(mine->read_control_state()).cancels.size(), 1u);
     end.status = run_status::completed;
-    EXPECT_FALSE(mine.get(mine->judge(mark_of(again), end)));
+    EXPECT_FALSE(mine.get(mine->end_stale(mark_of(again), end)));
     EXPECT_TRUE(mine.get(mine->finish(mark_of(again), end)));
     auto skipped = fresh_occurrence_run("nightly", 2000, 3);
     EXPECT_TRUE(mine.get(mine->skip(skipped, "late")));
@@ -55,12 +55,12 @@ void use_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->remove_trigger(trigger.id)));
     EXPECT_TRUE(mine.get(mine->add_trigger(trigger)));
     run_start asked{trigger.id, "nightly", "job/nightly/0"};
-    asked.answers_trigger = true;
-    asked.past = inheritance::last_saved;
+    asked.consumes_trigger = true;
+    asked.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(mine.begin(asked).checkpoint, "half");
-    EXPECT_TRUE(mine.get(mine->pause("nightly", "broken", "me")));
+    EXPECT_TRUE(mine.get(mine->pause_job("nightly", "broken", "me")));
     EXPECT_EQ(mine.get(mine->read_control_state()).pauses.size(), 1u);
-    EXPECT_TRUE(mine.get(mine->unpause("nightly")));
+    EXPECT_TRUE(mine.get(mine->resume_job("nightly")));
     EXPECT_EQ(mine.get(mine->prune("nightly", 0, 0ms, 10)), 2u);
 
     std::vector<job_entry> jobs{conformance::entry_for("nightly", "@daily", "node")};
@@ -69,7 +69,7 @@ void use_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->find_job("nightly")));
     const std::vector<std::string> names{"nightly"};
     EXPECT_EQ(mine.get(mine->retire(names, "node")), 1u);
-    mine.done(mine->node_beat(conformance::node_named("id", "node")));
+    mine.done(mine->node_heartbeat(conformance::node_named("id", "node")));
     EXPECT_EQ(mine.get(mine->list_nodes()).size(), 1u);
     mine.done(mine->node_leave("id"));
     EXPECT_EQ(mine.get(mine->append_audit(conformance::draft_of("me", "nightly"))).sequence, 1u);
@@ -202,12 +202,12 @@ TEST(RedisJournal, WhatAnotherProgramWroteKeepsNothingElseAway) {
     mine.begin(lost);
     ASSERT_TRUE(mine.get(mine->finish(mark_of(lost), ended(run_status::abandoned))));
     auto silent = fresh_run("job", 2);
-    silent.silence_max = 1ms;
+    silent.heartbeat_timeout = 1ms;
     mine.begin(silent);
     for (const auto* index : {"runs", "job:job", "status:abandoned", "beats"})
         foreign(index, "0.5", "foreign");
     server.ask({"HSET", base + "run:foreign", "job", "job", "mode", "at_least_once", "token", "x"});
-    EXPECT_TRUE(mine.get(mine->pause("job", "full", "me")));
+    EXPECT_TRUE(mine.get(mine->pause_job("job", "full", "me")));
     foreign("pauses", "0", "other");
     server.ask({"HSET", base + "pause_texts", "other", "not ours"});
     const auto trigger = conformance::trigger_for("job");
@@ -218,7 +218,7 @@ TEST(RedisJournal, WhatAnotherProgramWroteKeepsNothingElseAway) {
               1U);
     foreign("entries", "0", "another");
     server.ask({"HSET", base + "entry:another", "colour", "blue"});
-    mine.done(mine->node_beat(conformance::node_named("id", "node")));
+    mine.done(mine->node_heartbeat(conformance::node_named("id", "node")));
     foreign("nodes", "99999999999999", "foreign");
     server.ask({"HSET", base + "node:foreign", "colour", "blue"});
 
@@ -243,7 +243,7 @@ TEST(RedisJournal, WhatAnotherProgramWroteKeepsNothingElseAway) {
     ASSERT_EQ(nodes.size(), 2U);
     EXPECT_EQ(nodes[0].name, "(unreadable)");
     EXPECT_EQ(nodes[1].name, "node");
-    EXPECT_TRUE(mine.get(mine->unpause("other")));
+    EXPECT_TRUE(mine.get(mine->resume_job("other")));
     EXPECT_EQ(mine.get(mine->read_control_state()).pauses.size(), 1U);
 }
 
@@ -260,7 +260,7 @@ TEST(RedisJournal, PagesOfStaleRunsCountThoseThatCanBeRead) {
     std::vector<std::string> begun, seen;
     for (std::uint64_t token = 1; token <= 5; ++token) {
         auto start = fresh_run("job", token);
-        start.silence_max = 1ms;
+        start.heartbeat_timeout = 1ms;
         mine.begin(start);
         EXPECT_TRUE(mine.get(mine->checkpoint(mark_of(start), "half")));
         begun.push_back(start.id);
@@ -313,16 +313,16 @@ TEST(RedisJournal, AFullRedisRejectsForNowAndNothingIsHalfWritten) {
     const auto who = mark_of(run);
     const auto rejected = [&](const failure& why) { expect_detail(why, errc::unreachable, "OOM"); };
     rejected(mine.rejection(mine->begin(next)));
-    rejected(mine.rejection(mine->heartbeat(std::vector<run_mark>{who})));
+    rejected(mine.rejection(mine->heartbeat(std::vector<run_ref>{who})));
     rejected(mine.rejection(mine->checkpoint(who, "half")));
     rejected(mine.rejection(mine->append_output(who, 0, "hello", 100)));
-    rejected(mine.rejection(mine->note(who, "note", "text")));
+    rejected(mine.rejection(mine->add_event(who, "note", "text")));
     rejected(mine.rejection(mine->next_attempt(who, ended(run_status::failed, "no"))));
     rejected(mine.rejection(mine->finish(who, ended(run_status::completed))));
     rejected(mine.rejection(mine->skip(next, "late")));
     rejected(mine.rejection(mine->request_cancel(run.id, "me")));
     rejected(mine.rejection(mine->add_trigger(conformance::trigger_for("job"))));
-    rejected(mine.rejection(mine->pause("job", "why", "me")));
+    rejected(mine.rejection(mine->pause_job("job", "why", "me")));
     rejected(mine.rejection(mine->append_audit(conformance::draft_of("me", "job"))));
     // What makes room works.
     EXPECT_EQ(mine.get(mine->prune("over", 0, 0ms, 10)), 1u);
@@ -493,7 +493,7 @@ TEST(RedisJournal, NoScriptHoldsUpTheServer) {
     auto mine = open(on_port(server.port()));
     server.ask({"CONFIG", "SET", "slowlog-log-slower-than", "20000"});
     const auto slow_scripts = [&] {
-        std::vector<run_mark> all;
+        std::vector<run_ref> all;
         for (int i = 0; i < 2000; ++i) {
             const auto run = fresh_run("job", 1);
             mine.begin(run);

@@ -1,5 +1,5 @@
-#include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
 #include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 
@@ -26,7 +26,7 @@ std::optional<output_part> read_part(const reply& got) {
     part.offset = *offset;
     part.bytes = parts[3].text;
     part.size = *size;
-    part.over = is_over(*status);
+    part.over = is_finished(*status);
     return part;
 }
 

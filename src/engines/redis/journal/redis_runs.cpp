@@ -1,5 +1,5 @@
-#include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
 #include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t digits(fence_token token) { return static_cast<std::int64_t>(number(token)); }
 
-void add_mark(script_call& call, const run_mark& who) { call.add(who.id).add(digits(who.token)); }
+void add_mark(script_call& call, const run_ref& who) { call.add(who.id).add(digits(who.token)); }
 
 void add_start(script_call& call, const run_start& start) {
     call.add(start.id).add(start.job).add(std::int64_t{start.partition}).add(start.key);
@@ -31,13 +31,13 @@ void add_exit(script_call& call, const std::optional<int>& status) {
         call.add("");
 }
 
-std::optional<beginning> read_beginning(const reply& got) {
+std::optional<begin_result> read_beginning(const reply& got) {
     const auto& parts = got.elements;
     if (parts.size() != 6 || parts[0].number > static_cast<int>(begin_outcome::superseded))
         return std::nullopt;
     const auto status = run_status_named(parts[4].text);
     if (!status) return std::nullopt;
-    beginning found;
+    begin_result found;
     found.outcome = static_cast<begin_outcome>(parts[0].number);
     found.id = parts[1].text;
     found.attempt = static_cast<int>(parts[2].number);
@@ -49,12 +49,12 @@ std::optional<beginning> read_beginning(const reply& got) {
 
 }  // namespace
 
-async<beginning> redis_journal::begin(run_start start) {
+async<begin_result> redis_journal::begin(run_start start) {
     auto call = writing(scripts_.begin);
     add_start(call, start);
-    call.add(start.answers_trigger ? "answers" : "");
-    call.add(start.past == inheritance::last_saved ? "last_saved" : "none");
-    call.add(start.silence_max.count());
+    call.add(start.consumes_trigger ? "answers" : "");
+    call.add(start.starts_from == checkpoint_source::last_saved ? "last_saved" : "none");
+    call.add(start.heartbeat_timeout.count());
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
     if (got->elements.size() == 1) co_return journals::id_taken(start.id);
@@ -63,9 +63,9 @@ async<beginning> redis_journal::begin(run_start start) {
     co_return std::move(*answer);
 }
 
-async<std::vector<beat>> redis_journal::heartbeat(std::span<const run_mark> runs) {
+async<std::vector<heartbeat_result>> redis_journal::heartbeat(std::span<const run_ref> runs) {
     const auto state = co_await boost::asio::this_coro::cancellation_state;
-    std::vector<beat> answers;
+    std::vector<heartbeat_result> answers;
     answers.reserve(runs.size());
     while (!runs.empty()) {
         const auto asked = runs.first(std::min(runs.size(), beats_a_call));
@@ -76,22 +76,22 @@ async<std::vector<beat>> redis_journal::heartbeat(std::span<const run_mark> runs
         if (got.has_error()) co_return got.error();
         if (got->text.size() != asked.size()) co_return unreadable("the answer of a script");
         for (const char digit : got->text)
-            answers.push_back(digit == '1'   ? beat::alive
-                              : digit == '2' ? beat::cancel_requested
-                                             : beat::stale);
+            answers.push_back(digit == '1'   ? heartbeat_result::alive
+                              : digit == '2' ? heartbeat_result::cancel_requested
+                                             : heartbeat_result::stale);
         if (state.cancelled() != boost::asio::cancellation_type::none) break;
     }
     co_return answers;
 }
 
-async<bool> redis_journal::checkpoint(run_mark who, std::string text) {
+async<bool> redis_journal::checkpoint(run_ref who, std::string text) {
     auto call = writing(scripts_.checkpoint);
     add_mark(call, who);
     call.add(text);
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
+async<bool> redis_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                          std::uint64_t limit) {
     // Numbers of Lua are exact to here, and no output gets so long.
     constexpr std::uint64_t limit_max = std::uint64_t{1} << 53;
@@ -104,14 +104,14 @@ async<bool> redis_journal::append_output(run_mark who, std::uint64_t offset, std
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::note(run_mark who, std::string kind, std::string text) {
+async<bool> redis_journal::add_event(run_ref who, std::string kind, std::string text) {
     auto call = writing(scripts_.note);
     add_mark(call, who);
     call.add(kind).add(text);
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::next_attempt(run_mark who, run_end last) {
+async<bool> redis_journal::next_attempt(run_ref who, run_end last) {
     auto call = writing(scripts_.next_attempt);
     add_mark(call, who);
     call.add(last.reason);
@@ -123,7 +123,7 @@ async<bool> redis_journal::next_attempt(run_mark who, run_end last) {
     co_return *got == 1;
 }
 
-async<bool> redis_journal::end(const run_mark& who, const run_end& how, std::string_view by) {
+async<bool> redis_journal::end(const run_ref& who, const run_end& how, std::string_view by) {
     auto call = writing(scripts_.finish);
     add_mark(call, who);
     call.add(name_of(how.status)).add(how.reason);
@@ -132,14 +132,14 @@ async<bool> redis_journal::end(const run_mark& who, const run_end& how, std::str
     return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::finish(run_mark who, run_end how) { return end(who, how, "finish"); }
+async<bool> redis_journal::finish(run_ref who, run_end how) { return end(who, how, "finish"); }
 
-async<bool> redis_journal::judge(run_mark who, run_end how) { return end(who, how, "judge"); }
+async<bool> redis_journal::end_stale(run_ref who, run_end how) { return end(who, how, "judge"); }
 
 async<bool> redis_journal::skip(run_start what, std::string reason) {
     auto call = writing(scripts_.skip);
     add_start(call, what);
-    call.add(reason).add(what.silence_max.count());
+    call.add(reason).add(what.heartbeat_timeout.count());
     const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
     if (*got < 0) co_return journals::id_taken(what.id);

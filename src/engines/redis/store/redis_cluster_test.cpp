@@ -118,7 +118,7 @@ TEST_F(ClusterAtRest, TenThousandRoundsLeaveNothingBehind) {
 
 TEST_F(ClusterAtRest, TenThousandLeasesAreRenewedInOneBatch) {
     auto mine = open_client(nodes_of(cluster()));
-    std::vector<held> leases;
+    std::vector<held_lease> leases;
     for (int i = 0; i < 10'000; ++i) {
         const auto key = "many/" + std::to_string(i);
         leases.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 60s));
@@ -138,7 +138,7 @@ TEST_F(ClusterAtRest, AFrozenNodeMakesItsOwnLeasesUnknown) {
     settings.common.timeout = 500ms;
     auto mine = open_client(settings);
     const auto frozen = cluster().owner_of(slot_of_lock("key/0"));
-    std::vector<held> leases;
+    std::vector<held_lease> leases;
     std::vector<bool> there;
     for (int i = 0; i < 30; ++i) {
         const auto key = "key/" + std::to_string(i);

@@ -1,4 +1,4 @@
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 
 #include "test_support/conformance/engines/redis_servers.hpp"
 #include "test_support/conformance/store_laws.hpp"

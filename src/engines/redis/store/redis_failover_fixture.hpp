@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/comma_list.hpp"
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"
 #include "test_support/servers/redis_server.hpp"
@@ -124,7 +124,8 @@ private:
         if (received >= end) return;
         show_to_resource(won, end);
         const auto again = lease_clock::now();
-        const auto renewed = mine.renew(std::vector<held>{lease_of(won.key, won.token, ttl_)});
+        const auto renewed =
+            mine.renew(std::vector<held_lease>{lease_of(won.key, won.token, ttl_)});
         if (renewed.has_error())
             note(renewed.error());
         else if (renewed->front() == renewal::renewed && lease_clock::now() < end)

@@ -1,5 +1,5 @@
 // The ways in which a Redis, or what was taken for one, turns a store away: one clear line each.
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/faults.hpp"

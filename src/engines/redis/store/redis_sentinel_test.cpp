@@ -177,14 +177,14 @@ TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
     const auto token = other.granted(fresh_claim("kept", 30s));
     EXPECT_TRUE(other.fence("resource", token, fence_rule::reject_older)->accepted);
     // It has its connection.
-    until([&] { return mine.renew(std::vector<held>{lease_of("kept", token)}).has_value(); });
+    until([&] { return mine.renew(std::vector<held_lease>{lease_of("kept", token)}).has_value(); });
     servers().node(1).freeze();
     const auto got = mine.acquire(fresh_claim("unconfirmed", 30s));
     ASSERT_TRUE(got.has_error());
     EXPECT_EQ(name_of(got.error().code), "rejected");
     EXPECT_NE(got.error().detail.find("0 of 1 replicas have it"), std::string::npos)
         << got.error().detail;
-    const auto renewed = mine.renew(std::vector<held>{lease_of("kept", token)});
+    const auto renewed = mine.renew(std::vector<held_lease>{lease_of("kept", token)});
     ASSERT_TRUE(renewed.has_error());
     EXPECT_EQ(name_of(renewed.error().code), "outcome_unknown");
     const auto fenced = mine.fence("resource", token, fence_rule::reject_older);

@@ -1,8 +1,8 @@
-#include "engines/redis/store/server_store.hpp"
+#include "engines/redis/store/redis_store.hpp"
 
 #include "base/ensure.hpp"
 #include "base/text.hpp"
-#include "engines/redis/store/examine_servers.hpp"
+#include "engines/redis/store/examination.hpp"
 #include "engines/redis/store/scripts.hpp"
 
 #include <utility>

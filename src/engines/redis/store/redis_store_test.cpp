@@ -1,6 +1,6 @@
 // What only Redis has: its scripts, its connection, and the ways in which its server rejects. What
 // every store must do is in test_support/conformance.
-#include "engines/redis/store/redis_store.hpp"
+#include "engines/redis/store/make_redis_store.hpp"
 
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/faults.hpp"
@@ -101,7 +101,7 @@ TEST(RedisStore, OneUnreadableRecordHidesNoOther) {
 TEST(RedisStore, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
     redis_server server;
     auto mine = open(on_port(server.port()));
-    std::vector<held> all;
+    std::vector<held_lease> all;
     for (const auto* key : {"a", "b", "c"})
         all.push_back(conformance::lease_of(key, mine.granted(fresh_claim(key, 30s)), 90s));
     for (auto& one : all) one.max_lifetime = 1h;

@@ -1,4 +1,4 @@
-#include "engines/redis/store/server_store.hpp"
+#include "engines/redis/store/redis_store.hpp"
 
 #include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/lease_text.hpp"

@@ -1,4 +1,4 @@
-#include "engines/redis/store/server_store.hpp"
+#include "engines/redis/store/redis_store.hpp"
 
 #include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/scripts.hpp"
@@ -20,21 +20,21 @@ constexpr std::size_t renew_batch_max = 512;
 
 }  // namespace
 
-async<std::vector<renewal>> redis_store::renew(std::span<const held> leases) {
+async<std::vector<renewal>> redis_store::renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*rejected);
     if (servers_->is_cluster()) co_return co_await renew_sharded(leases);
-    auto renewing =
-        net::renew_in_batches(leases, renew_batch_max, servers_->place(),
-                              [this](std::span<const held> batch, std::vector<renewal>& answers) {
-                                  return renew_batch(batch, answers);
-                              });
+    auto renewing = net::renew_in_batches(
+        leases, renew_batch_max, servers_->place(),
+        [this](std::span<const held_lease> batch, std::vector<renewal>& answers) {
+            return renew_batch(batch, answers);
+        });
     co_return co_await std::move(renewing);
 }
 
-script_call redis_store::renew_call(const names& in, const std::vector<const held*>& leases) const {
+script_call redis_store::renew_call(const names& in, const std::vector<const held_lease*>& leases) const {
     script_call call{scripts::all().renew, leases.size()};
     for (const auto* lease : leases) call.add(in.lock, lease->key);
     call.add(retention_);
@@ -66,8 +66,9 @@ std::optional<failure> redis_store::take_renewals(answer& got,
     return std::nullopt;
 }
 
-async<bool> redis_store::renew_batch(std::span<const held> leases, std::vector<renewal>& answers) {
-    std::vector<const held*> asked;
+async<bool> redis_store::renew_batch(std::span<const held_lease> leases,
+                                     std::vector<renewal>& answers) {
+    std::vector<const held_lease*> asked;
     std::vector<std::size_t> which;
     for (const auto& lease : leases) {
         which.push_back(answers.size() + asked.size());
@@ -82,7 +83,7 @@ async<bool> redis_store::renew_batch(std::span<const held> leases, std::vector<r
 
 // A script for each shard, and one write for each node. A node that fails makes its own leases
 // unknown and no others.
-async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held> leases) {
+async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held_lease> leases) {
     std::vector<std::vector<std::size_t>> groups;
     std::vector<std::size_t> open_group(cluster_shards, SIZE_MAX);
     for (std::size_t i = 0; i < leases.size(); ++i) {
@@ -99,7 +100,7 @@ async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held> lea
         std::vector<sharded_call> calls;
         for (const auto& group : groups) {
             const auto at = spot_of(leases[group.front()].key);
-            std::vector<const held*> asked;
+            std::vector<const held_lease*> asked;
             asked.reserve(group.size());
             for (const auto which : group) asked.push_back(&leases[which]);
             calls.push_back({renew_call(at.in, asked), at.shard});

@@ -30,7 +30,7 @@ acquisition::acquisition(std::shared_ptr<quorum> among, claim wanted, std::strin
       id_{std::move(id)},
       attempt_{std::move(attempt)},
       deadline_{deadline},
-      election_{among_->size(), among_->majority()} {}
+      claim_{among_->size(), among_->majority()} {}
 
 void acquisition::start() {
     const auto missing = among_->left_out();
@@ -41,8 +41,8 @@ void acquisition::start() {
         if (missing[i]) hear(i, *missing[i]);
 }
 
-election::outcome acquisition::outcome() const {
-    if (election_.result_so_far()) return *election_.result_so_far();
+majority_claim::outcome acquisition::outcome() const {
+    if (claim_.result_so_far()) return *claim_.result_so_far();
     return failure{errc::outcome_unknown, among_->at(0)->place() + ": cancelled by the caller"};
 }
 
@@ -67,9 +67,9 @@ void acquisition::ask(std::size_t which) {
 
 void acquisition::hear(std::size_t which, const node_answer& got) {
     std::vector<order> orders;
-    election_.voted(which, got.has_error() ? vote{got.error()} : read(which, *got), orders);
+    claim_.voted(which, got.has_error() ? vote{got.error()} : read(which, *got), orders);
     follow(orders);
-    if (election_.result_so_far()) decided_.set();
+    if (claim_.result_so_far()) decided_.set();
 }
 
 vote acquisition::read(std::size_t which, const redis::reply& got) const {
@@ -108,7 +108,7 @@ void acquisition::confirm(const order& what) {
         const auto& wanted = self->wanted_;
         redis::script_call call{vote_scripts::all().confirm, 2};
         call.add(self->among_->marker).add(self->among_->lock_prefix, wanted.key).add(life);
-        call.add(self->id_).add(digits_of(own)).add(digits_of(self->election_.token()));
+        call.add(self->id_).add(digits_of(own)).add(digits_of(self->claim_.token()));
         call.add(self->among_->settings().retention.count());
         if (wanted.occurrence && wanted.delivery == delivery::at_most_once)
             call.add(number(*wanted.occurrence));
@@ -120,9 +120,9 @@ void acquisition::confirm(const order& what) {
             auto agreed =
                 got.has_error() ? result<bool>{got.error()} : result<bool>{got->number == 1};
             std::vector<order> orders;
-            self->election_.confirmed(which, std::move(agreed), orders);
+            self->claim_.confirmed(which, std::move(agreed), orders);
             self->follow(orders);
-            if (self->election_.result_so_far()) self->decided_.set();
+            if (self->claim_.result_so_far()) self->decided_.set();
         });
 }
 
@@ -148,7 +148,7 @@ void acquisition::withdraw(const order& what) {
 
 void acquisition::abandon() {
     std::vector<order> orders;
-    election_.abandon(orders);
+    claim_.abandon(orders);
     follow(orders);
 }
 

@@ -1,10 +1,10 @@
-// One attempt at a claim on all nodes: carries what the election says to them, and back.
+// One attempt at a claim on all nodes: carries what the majority_claim says to them, and back.
 //
 // Lives until the last node has answered, whether a caller still waits or not: late promises are
 // confirmed, or given back.
 #pragma once
 
-#include "engines/redlock/store/election.hpp"
+#include "engines/redlock/store/majority_claim.hpp"
 #include "engines/redlock/store/quorum.hpp"
 #include "net/event.hpp"
 
@@ -28,7 +28,7 @@ public:
     // True when there is an outcome; false when cancelled: then the attempt is abandoned.
     boost::asio::awaitable<bool> wait() { return decided_.wait(); }
     // The outcome, or why there is none.
-    election::outcome outcome() const;
+    majority_claim::outcome outcome() const;
 
     // No caller wants the outcome: what was promised is given back.
     void abandon();
@@ -49,7 +49,7 @@ private:
     const instant deadline_;
 
     // On the loop only
-    election election_;
+    majority_claim claim_;
     net::event decided_;
 };
 

@@ -4,7 +4,7 @@
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "engines/redis/client/session.hpp"
-#include "engines/redlock/store/election.hpp"
+#include "engines/redlock/store/majority_claim.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What the nodes say of their health, and what that means for a majority: for `pawl doctor`.
 #pragma once
 
-#include "engines/redis/store/examine_servers.hpp"
+#include "engines/redis/store/examination.hpp"
 #include "engines/redlock/store/quorum.hpp"
 
 #include <pawl/spi/async.hpp>

@@ -16,7 +16,7 @@
 
 namespace pawl::redlock {
 
-struct held_lease {
+struct own_claim {
     std::string id;  // as in a record
     std::string owner;
     instant expires;  // as far as this process knows
@@ -25,11 +25,11 @@ struct held_lease {
 // Used on one loop only.
 class held_leases {
 public:
-    void keep(const std::string& key, fence_token token, held_lease what) {
+    void keep(const std::string& key, fence_token token, own_claim what) {
         sweep();
         all_.insert_or_assign(key, entry{token, std::move(what)});
     }
-    std::optional<held_lease> find(const std::string& key, fence_token token) const {
+    std::optional<own_claim> find(const std::string& key, fence_token token) const {
         const auto found = all_.find(key);
         if (found == all_.end() || found->second.token != token) return std::nullopt;
         return found->second.what;
@@ -52,7 +52,7 @@ public:
 private:
     struct entry {
         fence_token token;
-        held_lease what;
+        own_claim what;
     };
 
     // Leases that were neither renewed nor released: swept when there may be as many as live ones.

@@ -1,8 +1,8 @@
 #include "engines/redlock/store/majority_watch.hpp"
 
 #include "engines/redis/client/subscriber.hpp"
-#include "engines/redlock/store/election.hpp"
 #include "engines/redlock/store/lock_text.hpp"
+#include "engines/redlock/store/majority_claim.hpp"
 #include "engines/redlock/store/vote_scripts.hpp"
 #include "net/event.hpp"
 

@@ -178,7 +178,7 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
 
 // A token that was completed belongs to one claim: two majorities share a node, and there the later
 // one is higher. So whatever a majority says is the one.
-async<std::optional<held_lease>> find_claim(std::shared_ptr<quorum> among, std::string key,
+async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::string key,
                                             fence_token token) {
     const auto votes = ask_for_records(among, key);
     const auto majority = among->majority();
@@ -189,11 +189,11 @@ async<std::optional<held_lease>> find_claim(std::shared_ptr<quorum> among, std::
     for (const auto& one : seen) {
         if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;
         if (++claims[one->id] >= majority)
-            co_return std::optional<held_lease>{
-                held_lease{one->id, one->owner, lease_clock::now()}};
+            co_return std::optional<own_claim>{
+                own_claim{one->id, one->owner, lease_clock::now()}};
     }
     if (seen.size() < majority) co_return among->minority(*votes, errc::outcome_unknown);
-    co_return std::optional<held_lease>{};
+    co_return std::optional<own_claim>{};
 }
 
 }  // namespace pawl::redlock

@@ -21,7 +21,7 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
                       std::size_t limit);
 
 // Under which claim a majority holds, or held, the key with this token; empty if none does.
-async<std::optional<held_lease>> find_claim(std::shared_ptr<quorum> among, std::string key,
+async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::string key,
                                             fence_token token);
 
 }  // namespace pawl::redlock

@@ -13,7 +13,7 @@ quorum::quorum(net::loop& where, redlock_settings settings)
       channel_prefix{settings.common.name_space + ":redlock-changed:"},
       index{settings.common.name_space + ":redlocks"},
       marker{settings.common.name_space + ":redlock-marker"},
-      settings_{std::move(settings)},
+      settings_{with_kept_records(std::move(settings))},
       executor_{where.get_executor()} {
     base::ensure(settings_.nodes.size() >= nodes_min && settings_.nodes.size() <= nodes_max);
     for (auto one : settings_.nodes) {

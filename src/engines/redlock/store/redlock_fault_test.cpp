@@ -297,7 +297,7 @@ TEST(RedlockFault, ADebtThatIsRejectedHoldsUpNoOther) {
 TEST(RedlockFault, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
     redlock_servers servers;
     auto mine = open(on_ports(servers.ports()));
-    std::vector<held> all;
+    std::vector<held_lease> all;
     for (const auto* key : {"a", "b", "c"}) {
         all.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 90s));
         all.back().max_lifetime = 1h;
@@ -391,7 +391,7 @@ TEST(RedlockFault, AForcedReleaseBurnsTheTokenOnEveryMajority) {
     servers.at(1).start();
     servers.at(2).crash();
     // Lost, or unknown while the node that knows best is away: never renewed.
-    const auto renewed = mine.renew(std::vector<held>{extending("key", token)});
+    const auto renewed = mine.renew(std::vector<held_lease>{extending("key", token)});
     EXPECT_TRUE(renewed.has_error() || renewed->front() != renewal::renewed);
     // Node 1 was away: it still believes the force-released holder, whose lease it has to wait for.
     servers.at(2).start();
@@ -412,7 +412,7 @@ TEST(RedlockFault, AFenceIsRememberedByEveryMajority) {
     const auto stale = open(on_ports(servers.ports(), 2s))
                            .fence("file", fence_token{19}, fence_rule::reject_older);
     EXPECT_FALSE(stale.value().accepted);
-    EXPECT_EQ(stale.value().newest, fence_token{20});
+    EXPECT_EQ(stale.value().highest, fence_token{20});
 }
 
 // Goal: no check rests on a node that has forgotten. Method: a newer token is remembered by two of
@@ -444,7 +444,7 @@ TEST(RedlockFault, AFenceIsJudgedByThoseThatRemember) {
 
     const auto stale = open(settings).fence("file", older, fence_rule::reject_older);
     EXPECT_FALSE(stale.value().accepted);
-    EXPECT_EQ(stale.value().newest, newer);
+    EXPECT_EQ(stale.value().highest, newer);
     EXPECT_TRUE(open(settings).fence("file", newer, fence_rule::reject_older).value().accepted);
 }
 
@@ -666,7 +666,8 @@ TEST(RedlockStore, ALoopMayEndUnderWhatStillRuns) {
     for (std::size_t i = 0; i < 3; ++i) servers.at(i).freeze();
     auto where = std::make_unique<net::loop>();
     auto store = make_redlock_store(*where, on_ports(servers.ports()));
-    const auto leases = std::make_shared<std::vector<held>>(1, lease_of("key", fence_token{1}));
+    const auto leases =
+        std::make_shared<std::vector<held_lease>>(1, lease_of("key", fence_token{1}));
     const auto ignore = [leases](std::exception_ptr, const auto&) {};
     for (int i = 0; i < 5; ++i) {
         const auto key = "key/" + std::to_string(i);

@@ -73,8 +73,8 @@ TEST(RedlockRejection, WithoutAMajorityEachNodesReasonIsOnOneLine) {
     EXPECT_TRUE(mine.release("key", fence_token{1}).has_error());
     EXPECT_TRUE(mine.force_release("key", fence_token{1}, 0ms).has_error());
     EXPECT_TRUE(mine.withdraw({"key", "id"}).has_error());
-    EXPECT_TRUE(
-        mine.renew(std::vector<held>{conformance::lease_of("key", fence_token{1})}).has_error());
+    EXPECT_TRUE(mine.renew(std::vector<held_lease>{conformance::lease_of("key", fence_token{1})})
+                    .has_error());
     EXPECT_EQ(mine.wait_change("key", fence_token{1}, 5s), conformance::wait_end::failed);
 }
 

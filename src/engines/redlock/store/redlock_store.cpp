@@ -101,7 +101,7 @@ async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
             co_return gave_up();
         }
         auto outcome = attempt->outcome();
-        if (const auto* won = std::get_if<election::won>(&outcome)) {
+        if (const auto* won = std::get_if<majority_claim::won>(&outcome)) {
             held_.keep(wanted.key, won->token, {id, wanted.owner, sent + wanted.ttl});
             co_return acquire_result<grant>{grant{wanted.key, won->token, wanted.ttl}};
         }
@@ -110,7 +110,8 @@ async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
         if (const auto* done = std::get_if<already_done>(&outcome))
             co_return acquire_result<grant>{*done};
         const auto paused = co_await pause_before_retry(tries, give_up);
-        if (!paused) co_return acquire_result<grant>{std::get<election::split>(outcome).meanwhile};
+        if (!paused)
+            co_return acquire_result<grant>{std::get<majority_claim::split>(outcome).meanwhile};
     }
 }
 
@@ -163,14 +164,14 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
 
 // ---- Leases
 
-async<std::vector<renewal>> redlock_store::renew(std::span<const held> leases) {
+async<std::vector<renewal>> redlock_store::renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings().quarantine, lease.ttl))
             co_return std::move(*rejected);
     auto renewing = net::renew_in_batches(
         leases, renew_batch_max, among_->at(0)->place(),
-        [this](std::span<const held> batch, std::vector<renewal>& answers) -> async<bool> {
+        [this](std::span<const held_lease> batch, std::vector<renewal>& answers) -> async<bool> {
             auto asking = renew_batch(among_, held_, batch);
             const auto renewed = co_await std::move(asking);
             if (renewed.has_error()) co_return renewed.error();

@@ -14,8 +14,8 @@ namespace {
 // A lease whose claim is known: what a late answer needs is kept by value.
 struct candidate {
     std::size_t place;  // among the leases asked for
-    held lease;
-    held_lease under;
+    held_lease lease;
+    own_claim under;
 };
 using candidates = std::shared_ptr<const std::vector<candidate>>;
 
@@ -112,7 +112,7 @@ async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& vo
 
 // The claims of the leases; those that no node knows any more are looked for.
 async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const held_leases& mine,
-                                          std::span<const held> leases) {
+                                          std::span<const held_lease> leases) {
     std::vector<candidate> known;
     for (std::size_t i = 0; i < leases.size(); ++i) {
         auto under = mine.find(leases[i].key, leases[i].token);
@@ -130,7 +130,7 @@ async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const h
 }  // namespace
 
 async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leases& mine,
-                                        std::span<const held> leases) {
+                                        std::span<const held_lease> leases) {
     const auto sent = lease_clock::now();
     const auto deadline = among->deadline();
     auto finding = find_claims(among, mine, leases);

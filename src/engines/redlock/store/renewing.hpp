@@ -22,6 +22,6 @@ constexpr std::size_t renew_batch_max = 512;
 // where no majority answered at all. REQUIRES: at most renew_batch_max leases; `leases` and `mine`
 // live until the end.
 async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leases& mine,
-                                        std::span<const held> leases);
+                                        std::span<const held_lease> leases);
 
 }  // namespace pawl::redlock

@@ -51,7 +51,7 @@ public:
     // Where the next page begins: what journal::list_audit calls `before`.
     std::uint64_t before() const noexcept { return later_ ? later_->sequence : 0; }
     // The first entry has been seen, something does not fit, or there is nothing more.
-    bool is_over() const noexcept { return over_; }
+    bool is_finished() const noexcept { return over_; }
 
     std::uint64_t verified() const noexcept { return verified_; }
     const std::optional<fault>& broken() const noexcept { return broken_; }

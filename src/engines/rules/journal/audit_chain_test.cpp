@@ -92,7 +92,7 @@ chain_walk walked(const std::vector<audit_entry>& entries, std::size_t page_size
                   const std::string& head = {}) {
     const std::vector<audit_entry> newest_first{entries.rbegin(), entries.rend()};
     chain_walk walk{head};
-    for (std::size_t from = 0; !walk.is_over(); from += page_size) {
+    for (std::size_t from = 0; !walk.is_finished(); from += page_size) {
         const auto begin = std::min(from, newest_first.size());
         const auto many = std::min(page_size, newest_first.size() - begin);
         walk.take(std::span{newest_first}.subspan(begin, many));

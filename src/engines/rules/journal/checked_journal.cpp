@@ -35,36 +35,37 @@ private:
     const std::shared_ptr<journal> engine_;
 };
 
-async<beginning> checked_journal::begin(run_start start) {
-    if (auto fault = fault_of(start)) return answered<beginning>(std::move(*fault));
+async<begin_result> checked_journal::begin(run_start start) {
+    if (auto fault = fault_of(start)) return answered<begin_result>(std::move(*fault));
     return ask(engine_->begin(clean(std::move(start))));
 }
 
-async<std::vector<beat>> checked_journal::heartbeat(std::span<const run_mark> runs) {
-    if (runs.empty()) return answered<std::vector<beat>>(std::vector<beat>{});
+async<std::vector<heartbeat_result>> checked_journal::heartbeat(std::span<const run_ref> runs) {
+    if (runs.empty())
+        return answered<std::vector<heartbeat_result>>(std::vector<heartbeat_result>{});
     return ask(engine_->heartbeat(runs));
 }
 
-async<bool> checked_journal::checkpoint(run_mark who, std::string text) {
+async<bool> checked_journal::checkpoint(run_ref who, std::string text) {
     if (auto fault = fault_of_checkpoint(text)) return answered<bool>(std::move(*fault));
     return ask(engine_->checkpoint(std::move(who), std::move(text)));
 }
 
-async<bool> checked_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
+async<bool> checked_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                            std::uint64_t limit) {
     if (auto fault = fault_of_chunk(offset, bytes)) return answered<bool>(std::move(*fault));
     return ask(engine_->append_output(std::move(who), offset, std::move(bytes), limit));
 }
 
-async<bool> checked_journal::note(run_mark who, std::string kind, std::string text) {
-    return ask(engine_->note(std::move(who), one_line(kind, name_bytes_max), one_line(text)));
+async<bool> checked_journal::add_event(run_ref who, std::string kind, std::string text) {
+    return ask(engine_->add_event(std::move(who), one_line(kind, name_bytes_max), one_line(text)));
 }
 
-async<bool> checked_journal::next_attempt(run_mark who, run_end last) {
+async<bool> checked_journal::next_attempt(run_ref who, run_end last) {
     return ask(engine_->next_attempt(std::move(who), clean(std::move(last))));
 }
 
-async<bool> checked_journal::finish(run_mark who, run_end how) {
+async<bool> checked_journal::finish(run_ref who, run_end how) {
     if (auto fault = fault_of_end(how.status)) return answered<bool>(std::move(*fault));
     return ask(engine_->finish(std::move(who), clean(std::move(how))));
 }
@@ -107,9 +108,9 @@ async<std::vector<run_record>> checked_journal::stale_runs(std::size_t limit, st
     return ask(engine_->stale_runs(std::min(limit, page_limit_max), skip));
 }
 
-async<bool> checked_journal::judge(run_mark who, run_end how) {
+async<bool> checked_journal::end_stale(run_ref who, run_end how) {
     if (auto fault = fault_of(how.status)) return answered<bool>(std::move(*fault));
-    return ask(engine_->judge(std::move(who), clean(std::move(how))));
+    return ask(engine_->end_stale(std::move(who), clean(std::move(how))));
 }
 
 async<std::size_t> checked_journal::prune(std::string job, std::size_t keep, millis keep_for,
@@ -130,12 +131,12 @@ async<bool> checked_journal::remove_trigger(std::string id) {
     return ask(engine_->remove_trigger(std::move(id)));
 }
 
-async<bool> checked_journal::pause(std::string job, std::string reason, std::string by) {
-    return ask(engine_->pause(std::move(job), one_line(reason), one_line(by, name_bytes_max)));
+async<bool> checked_journal::pause_job(std::string job, std::string reason, std::string by) {
+    return ask(engine_->pause_job(std::move(job), one_line(reason), one_line(by, name_bytes_max)));
 }
 
-async<bool> checked_journal::unpause(std::string job) {
-    return ask(engine_->unpause(std::move(job)));
+async<bool> checked_journal::resume_job(std::string job) {
+    return ask(engine_->resume_job(std::move(job)));
 }
 
 async<std::vector<job_entry>> checked_journal::publish(std::vector<job_entry> jobs) {
@@ -160,9 +161,9 @@ async<std::optional<job_entry>> checked_journal::find_job(std::string name) {
     return ask(engine_->find_job(std::move(name)));
 }
 
-async<void> checked_journal::node_beat(node_entry me) {
+async<void> checked_journal::node_heartbeat(node_entry me) {
     if (auto fault = fault_of(me)) return answered<void>(std::move(*fault));
-    return ask(engine_->node_beat(clean(std::move(me))));
+    return ask(engine_->node_heartbeat(clean(std::move(me))));
 }
 
 async<void> checked_journal::node_leave(std::string id) {

@@ -20,8 +20,8 @@ run_event event_of(const run_row& row, std::int64_t now, std::string_view kind,
     return event;
 }
 
-beginning answer_about(const run_row& row, begin_outcome outcome) {
-    beginning answer;
+begin_result answer_about(const run_row& row, begin_outcome outcome) {
+    begin_result answer;
     answer.outcome = outcome;
     answer.id = row.record.id;
     answer.attempt = row.record.attempt;
@@ -43,7 +43,7 @@ void put_runner(run_row& row, const run_start& start, std::int64_t now) {
     run.completed_at.reset();
     run.exit_status.reset();
     run.last_heartbeat = now;
-    row.silence_max = start.silence_max;
+    row.heartbeat_timeout = start.heartbeat_timeout;
 }
 
 run_row fresh_row(const run_start& start, std::int64_t now) {
@@ -62,7 +62,7 @@ run_row fresh_row(const run_start& start, std::int64_t now) {
 begin_decision begun(run_row row, begin_write write, const run_start& start,
                      std::string_view last_saved, std::int64_t now) {
     begin_decision decision;
-    if (start.past == inheritance::last_saved) row.record.checkpoint = last_saved;
+    if (start.starts_from == checkpoint_source::last_saved) row.record.checkpoint = last_saved;
     decision.answer = answer_about(row, begin_outcome::begun);
     decision.write = write;
     decision.event = event_of(row, now, "begun", start.trigger);
@@ -120,7 +120,7 @@ void end(run_row& row, const run_end& how, std::int64_t now) {
     run.status = how.status;
     run.reason = one_line(how.reason);
     run.exit_status = how.exit_status;
-    if (is_over(how.status)) run.completed_at = now;
+    if (is_finished(how.status)) run.completed_at = now;
 }
 
 // It was cancelled while no runner could be told, or one that is gone: no other attempt begins.
@@ -153,7 +153,7 @@ failure attempts_used_up(const std::string& id) {
 result<begin_decision> begin(const std::optional<run_row>& known, const run_start& start,
                              bool trigger_waits, std::string_view last_saved, std::int64_t now) {
     if (!known) {
-        if (!start.answers_trigger || trigger_waits)
+        if (!start.consumes_trigger || trigger_waits)
             return begun(fresh_row(start, now), begin_write::insert, start, last_saved, now);
         begin_decision gone;
         gone.answer.outcome = begin_outcome::already_run;
@@ -172,7 +172,7 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
         if (run.cancel_requested) return rejected(*known, begin_outcome::already_run);
         return take_over_skipped(*known, start, last_saved, now);
     }
-    if (is_over(run.status) || start.delivery == delivery::at_most_once)
+    if (is_finished(run.status) || start.delivery == delivery::at_most_once)
         return rejected(*known, begin_outcome::already_run);
     if (start.token <= run.token) return rejected(*known, begin_outcome::superseded);
     return run.cancel_requested ? called_off(*known, now) : resume(*known, start, now);
@@ -193,9 +193,9 @@ bool is_writable(const run_row& row, fence_token token) {
     return row.record.status == run_status::started && row.record.token == token;
 }
 
-bool is_silent(const run_row& row, std::int64_t now) {
+bool is_stale(const run_row& row, std::int64_t now) {
     return row.record.status == run_status::started &&
-           now - row.record.last_heartbeat > row.silence_max.count();
+           now - row.record.last_heartbeat > row.heartbeat_timeout.count();
 }
 
 bool is_orphan(const run_record& run) {
@@ -207,10 +207,11 @@ bool repeats(const run_event& newest, const run_event& event) {
            newest.token == event.token && newest.attempt == event.attempt;
 }
 
-beat heartbeat(run_row& row, fence_token token, std::int64_t now) {
-    if (!is_writable(row, token)) return beat::stale;
+heartbeat_result heartbeat(run_row& row, fence_token token, std::int64_t now) {
+    if (!is_writable(row, token)) return heartbeat_result::stale;
     row.record.last_heartbeat = now;
-    return row.record.cancel_requested ? beat::cancel_requested : beat::alive;
+    return row.record.cancel_requested ? heartbeat_result::cancel_requested
+                                       : heartbeat_result::alive;
 }
 
 change checkpoint(run_row& row, fence_token token, std::string text, saved_checkpoint& saved,
@@ -226,8 +227,8 @@ change checkpoint(run_row& row, fence_token token, std::string text, saved_check
         event_of(row, now, "checkpoint", std::to_string(row.record.checkpoint.size()) + " bytes")};
 }
 
-change note(const run_row& row, fence_token token, std::string_view kind, std::string_view text,
-            std::int64_t now) {
+change add_event(const run_row& row, fence_token token, std::string_view kind,
+                 std::string_view text, std::int64_t now) {
     if (!is_writable(row, token)) return {};
     return {true, true, event_of(row, now, kind, text)};
 }
@@ -258,7 +259,7 @@ change judge(run_row& row, fence_token token, const run_end& how, std::int64_t n
     const auto status = status_after(run, how.status);
     if (run.token == token && run.status == status && run.reason == one_line(how.reason))
         return {true, false};
-    if (!is_writable(row, token) || !is_silent(row, now)) return {};
+    if (!is_writable(row, token) || !is_stale(row, now)) return {};
     end(row, {status, how.reason, how.exit_status}, now);
     return {true, true, event_of(row, now, name_of(status), how.reason)};
 }
@@ -266,7 +267,7 @@ change judge(run_row& row, fence_token token, const run_end& how, std::int64_t n
 change request_cancel(run_row& row, std::string_view by, std::int64_t now) {
     auto& run = row.record;
     const auto reason = cancel_reason(by);
-    if (is_over(run.status)) {
+    if (is_finished(run.status)) {
         // What this very request has ended, when it is repeated.
         const bool is_so = run.cancel_requested && run.status == run_status::cancelled;
         return {is_so && run.reason == reason, false};

@@ -19,7 +19,7 @@ namespace pawl::journals {
 // A row: what is shown, and what only decides.
 struct run_row {
     run_record record;
-    millis silence_max{60'000};
+    millis heartbeat_timeout{60'000};
     bool taken_over = false;  // by a newer token since it began: a repetition was `resumed`
 };
 
@@ -40,7 +40,7 @@ struct change {
 enum class begin_write { nothing, insert, update };
 
 struct begin_decision {
-    beginning answer;
+    begin_result answer;
     begin_write write = begin_write::nothing;
     run_row row;                       // to be written
     std::optional<run_event> event{};  // to be added, with what is written
@@ -48,7 +48,7 @@ struct begin_decision {
 
 // `known` is the row of the occurrence, or without an occurrence the row with the id.
 // `trigger_waits`: a trigger with this id is in the control state; whatever comes of it, it is to
-// be removed. `last_saved` is looked at only for inheritance::last_saved. Fails where the row
+// be removed. `last_saved` is looked at only for checkpoint_source::last_saved. Fails where the row
 // belongs to something else.
 result<begin_decision> begin(const std::optional<run_row>& known, const run_start& start,
                              bool trigger_waits, std::string_view last_saved, std::int64_t now);
@@ -59,12 +59,12 @@ failure id_taken(const std::string& id);
 // Why a run that has had attempts_max of them begins no further one.
 failure attempts_used_up(const std::string& id);
 
-beat heartbeat(run_row& row, fence_token token, std::int64_t now);
+heartbeat_result heartbeat(run_row& row, fence_token token, std::int64_t now);
 // `saved` is what was saved for its job and partition; both are to be written.
 change checkpoint(run_row& row, fence_token token, std::string text, saved_checkpoint& saved,
                   std::int64_t now);
-change note(const run_row& row, fence_token token, std::string_view kind, std::string_view text,
-            std::int64_t now);
+change add_event(const run_row& row, fence_token token, std::string_view kind,
+                 std::string_view text, std::int64_t now);
 // Fails beyond attempts_max.
 result<change> next_attempt(run_row& row, fence_token token, const run_end& last, std::int64_t now);
 change finish(run_row& row, fence_token token, const run_end& how, std::int64_t now);
@@ -77,7 +77,7 @@ std::string cancel_reason(std::string_view by);
 inline constexpr std::string_view called_off_reason = "cancelled before another attempt";
 
 bool is_writable(const run_row& row, fence_token token);
-bool is_silent(const run_row& row, std::int64_t now);
+bool is_stale(const run_row& row, std::int64_t now);
 bool is_orphan(const run_record& run);
 // Whether this event is not to be added behind the newest.
 bool repeats(const run_event& newest, const run_event& event);

@@ -94,7 +94,7 @@ TEST(RunRules, ARowThatWasOnlyToldToBeCancelledIsEndedByTheNextRequest) {
 TEST(RunRules, ATriggerThatIsGoneBeginsNothing) {
     auto start = start_with(5, delivery::at_most_once);
     start.occurrence.reset();
-    start.answers_trigger = true;
+    start.consumes_trigger = true;
     EXPECT_EQ(begin(std::nullopt, start, true, "", 1).value().write, begin_write::insert);
     const auto gone = begin(std::nullopt, start, false, "", 1).value();
     EXPECT_EQ(gone.answer.outcome, begin_outcome::already_run);
@@ -105,7 +105,7 @@ TEST(RunRules, ATriggerThatIsGoneBeginsNothing) {
 TEST(RunRules, OnlyAFreshRunIsGivenWhatOthersSaved) {
     auto start = start_with(6, delivery::at_least_once);
     EXPECT_EQ(begin(std::nullopt, start, false, "saved", 1).value().answer.checkpoint, "");
-    start.past = inheritance::last_saved;
+    start.starts_from = checkpoint_source::last_saved;
     EXPECT_EQ(begin(std::nullopt, start, false, "saved", 1).value().answer.checkpoint, "saved");
     auto row = row_in(run_status::abandoned, 5);
     row.record.checkpoint = "own";
@@ -127,12 +127,12 @@ TEST(RunRules, AttemptsAreBounded) {
 TEST(RunRules, SilenceBeginsAfterWhatTheRunSaid) {
     auto row = row_in(run_status::started, 5);
     row.record.last_heartbeat = 1000;
-    row.silence_max = millis{50};
-    EXPECT_FALSE(is_silent(row, 1050));
-    EXPECT_TRUE(is_silent(row, 1051));
-    EXPECT_FALSE(is_silent(row, 0));  // a clock that was set back
+    row.heartbeat_timeout = millis{50};
+    EXPECT_FALSE(is_stale(row, 1050));
+    EXPECT_TRUE(is_stale(row, 1051));
+    EXPECT_FALSE(is_stale(row, 0));  // a clock that was set back
     row.record.status = run_status::completed;
-    EXPECT_FALSE(is_silent(row, 5000));
+    EXPECT_FALSE(is_stale(row, 5000));
 }
 
 TEST(RunRules, AChunkGoesWhereItBelongs) {

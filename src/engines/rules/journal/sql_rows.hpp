@@ -76,7 +76,7 @@ template <class Row>
 run_row row_of(const Row& row, unsigned first, run_record run) {
     run_row found;
     found.record = std::move(run);
-    found.silence_max = millis{row.integer(first + 21)};
+    found.heartbeat_timeout = millis{row.integer(first + 21)};
     found.taken_over = row.integer(first + 22) != 0;
     return found;
 }
@@ -204,7 +204,8 @@ std::optional<control_state> control_state_in(Rows& rows) {
                 one.job = rows.text(3);
                 one.partition = count_at(rows, 4);
                 one.arguments = std::move(*arguments);
-                one.past = rows.integer(10) != 0 ? inheritance::last_saved : inheritance::none;
+                one.starts_from =
+                    rows.integer(10) != 0 ? checkpoint_source::last_saved : checkpoint_source::none;
                 one.by = rows.text(6);
                 one.at = rows.integer(14);
                 break;

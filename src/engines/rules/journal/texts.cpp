@@ -74,9 +74,10 @@ std::optional<failure> fault_of(const run_start& start) {
     if (auto fault = fault_of_names("run", start.id, start.job)) return fault;
     if (auto fault = too_long("journal: the key of a run", start.key.size(), key_bytes_max))
         return fault;
-    if (start.silence_max.count() < 1)
-        return rejected("journal: invalid silence_max " +
-                        std::to_string(start.silence_max.count()) + "ms; expected 1ms or more");
+    if (start.heartbeat_timeout.count() < 1)
+        return rejected("journal: invalid heartbeat_timeout " +
+                        std::to_string(start.heartbeat_timeout.count()) +
+                        "ms; expected 1ms or more");
     return std::nullopt;
 }
 

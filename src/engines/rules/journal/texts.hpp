@@ -20,7 +20,7 @@ constexpr std::size_t argument_bytes_max =
     std::size_t{64} * 1024;  // of all arguments of a trigger together
 constexpr std::size_t definition_bytes_max = std::size_t{64} * 1024;  // of a published job
 constexpr std::uint64_t output_bytes_max = std::uint64_t{1} << 53;    // of one run, kept or not
-constexpr millis node_memory{24 * 60 * 60 * 1000};  // how long a silent node is listed
+constexpr millis node_memory{24 * 60 * 60 * 1000};  // how long an unresponsive node is listed
 
 // Of arguments, as they count for that; each has an end of its own.
 std::size_t bytes_of(const std::vector<std::string>& arguments);

@@ -8,24 +8,24 @@ namespace pawl::rules {
 namespace {
 
 // Rounded up, so that a waiter does not ask a moment too early.
-millis remaining(const lease_state& state, const store_time& now) {
+millis remaining(const lease_record& state, const store_time& now) {
     return std::chrono::ceil<millis>(std::max(state.until - now.elapsed, micros{0}));
 }
 
-void end_hold(lease_state& state, micros until) {
+void end_hold(lease_record& state, micros until) {
     state.holder = fence_token{};
     state.claim_id.clear();
     state.until = until;
 }
 
-fence_token mint(const lease_state& state, const store_time& now) {
+fence_token mint(const lease_record& state, const store_time& now) {
     const auto clock = static_cast<std::uint64_t>(std::max(now.wall, micros{0}).count());
     return fence_token{std::max(number(state.last_token) + 1, clock)};
 }
 
 }  // namespace
 
-acquire_result<grant> acquire(lease_state& state, const claim& wanted, const store_time& now,
+acquire_result<grant> acquire(lease_record& state, const claim& wanted, const store_time& now,
                               millis max_skew) {
     if (state.live(now)) {
         const bool mine = number(state.holder) != 0 && state.claim_id == wanted.id;
@@ -62,7 +62,7 @@ acquire_result<grant> acquire(lease_state& state, const claim& wanted, const sto
     return grant{wanted.key, state.holder, wanted.ttl};
 }
 
-end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_time& now) {
+end_effect withdraw(lease_record& state, const withdrawal& given_up, const store_time& now) {
     if (number(state.holder) == 0 || state.claim_id != given_up.id) return {};
     const bool held = state.live(now);
     // Occurrences of a key only move forward, so nothing earlier comes back with it.
@@ -72,7 +72,7 @@ end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_
     return {held, true};
 }
 
-bool renew(lease_state& state, const held& lease, const store_time& now) {
+bool renew(lease_record& state, const held_lease& lease, const store_time& now) {
     if (state.holder != lease.token || number(lease.token) == 0) return false;
     if (!state.live(now) && lease.if_expired != expired_renewal::extend_if_unclaimed) return false;
     auto until = now.elapsed + lease.ttl;
@@ -83,7 +83,7 @@ bool renew(lease_state& state, const held& lease, const store_time& now) {
     return true;
 }
 
-bool force_release(lease_state& state, fence_token token, millis delay, const store_time& now) {
+bool force_release(lease_record& state, fence_token token, millis delay, const store_time& now) {
     if (!state.live(now) || number(token) == 0) return false;
     const bool cooling = number(state.holder) == 0 && delay.count() == 0;
     if ((cooling ? state.last_token : state.holder) != token) return false;
@@ -93,7 +93,7 @@ bool force_release(lease_state& state, fence_token token, millis delay, const st
     return true;
 }
 
-end_effect release(lease_state& state, fence_token token, const release_options& how,
+end_effect release(lease_record& state, fence_token token, const release_options& how,
                    const store_time& now) {
     end_effect effect;
     // The work is done whether or not the lease outlived it: the token proves who says so.
@@ -124,7 +124,7 @@ record unreadable(const std::string& key) {
     return shown;
 }
 
-record describe(const std::string& key, const lease_state& state, const store_time& now) {
+record describe(const std::string& key, const lease_record& state, const store_time& now) {
     record seen;
     seen.key = key;
     seen.owner = state.owner;
@@ -147,14 +147,14 @@ token_range issued_tokens(std::optional<millis> quarantine, micros born_wall, mi
     return issued;
 }
 
-fence_result check_fence(fence_token& newest, fence_token token, fence_rule rule,
+fence_result check_fence(fence_token& highest, fence_token token, fence_rule rule,
                          const token_range& issued) {
-    if (token > issued.newest) return {false, newest, true};
-    if (token < issued.oldest) return {false, std::max(newest, issued.oldest)};
-    const bool accepted = rule == fence_rule::reject_older ? number(token) >= number(newest)
-                                                           : number(token) > number(newest);
-    if (accepted) newest = token;
-    return {accepted, newest};
+    if (token > issued.newest) return {false, highest, true};
+    if (token < issued.oldest) return {false, std::max(highest, issued.oldest)};
+    const bool accepted = rule == fence_rule::reject_older ? number(token) >= number(highest)
+                                                           : number(token) > number(highest);
+    if (accepted) highest = token;
+    return {accepted, highest};
 }
 
 millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now) {

@@ -19,14 +19,14 @@ claim claim_of(const char* id, millis ttl = 10s) { return {"key", id, "owner", t
 fence_token token_of(const acquire_result<grant>& what) { return std::get<grant>(what).token; }
 
 TEST(Rules, ALeaseIsLiveUntilItsLastMicrosecondAndNotLonger) {
-    lease_state state;
+    lease_record state;
     acquire(state, claim_of("a"), at(0us), skew);
     EXPECT_TRUE(std::holds_alternative<busy>(acquire(state, claim_of("b"), at(10s - 1us), skew)));
     EXPECT_TRUE(std::holds_alternative<grant>(acquire(state, claim_of("b"), at(10s), skew)));
 }
 
 TEST(Rules, TheTokenIsTheWallClockInMicrosecondsOrOneMoreThanTheLast) {
-    lease_state state;
+    lease_record state;
     const auto first = token_of(acquire(state, claim_of("a", 1ms), at(5s), skew));
     EXPECT_EQ(number(first), 1'005'000'000U);
     // The wall clock steps back an hour while the elapsed one goes on.
@@ -35,25 +35,25 @@ TEST(Rules, TheTokenIsTheWallClockInMicrosecondsOrOneMoreThanTheLast) {
 }
 
 TEST(Rules, AWallClockBefore1970StillMintsAToken) {
-    lease_state state;
+    lease_record state;
     EXPECT_EQ(number(token_of(acquire(state, claim_of("a"), {0us, -5s}, skew))), 1U);
 }
 
 TEST(Rules, RemainingIsRoundedUp) {
-    lease_state state;
+    lease_record state;
     acquire(state, claim_of("a"), at(0us), skew);
     EXPECT_EQ(std::get<busy>(acquire(state, claim_of("b"), at(10s - 1us), skew)).remaining, 1ms);
 }
 
 TEST(Rules, ARenewalNeverShortensALease) {
-    lease_state state;
+    lease_record state;
     const auto token = token_of(acquire(state, claim_of("a"), at(0us), skew));
     EXPECT_TRUE(renew(state, {"key", token, 1s}, at(1s)));
     EXPECT_EQ(state.until, 10s);
 }
 
 TEST(Rules, MaxLifetimeIsCountedFromTheGrant) {
-    lease_state state;
+    lease_record state;
     const auto token = token_of(acquire(state, claim_of("a"), at(0us), skew));
     EXPECT_TRUE(renew(state, {"key", token, 10s, 15s}, at(9s)));
     EXPECT_EQ(state.until, 15s);
@@ -61,7 +61,7 @@ TEST(Rules, MaxLifetimeIsCountedFromTheGrant) {
 }
 
 TEST(Rules, AForcedReleaseDelaysNeverPastTheOldEnd) {
-    lease_state state;
+    lease_record state;
     const auto token = token_of(acquire(state, claim_of("a"), at(0us), skew));
     EXPECT_TRUE(force_release(state, token, 1min, at(4s)));
     EXPECT_EQ(state.until, 10s);
@@ -71,11 +71,11 @@ TEST(Rules, AForcedReleaseDelaysNeverPastTheOldEnd) {
 }
 
 TEST(Rules, AtLeastIsCountedFromTheGrantAndNotFromTheRelease) {
-    lease_state state;
+    lease_record state;
     const auto token = token_of(acquire(state, claim_of("a"), at(0us), skew));
     release(state, token, {.min_hold = 3s}, at(2s));
     EXPECT_EQ(state.until, 3s);
-    lease_state late;
+    lease_record late;
     const auto other = token_of(acquire(late, claim_of("a"), at(0us), skew));
     release(late, other, {.min_hold = 3s}, at(5s));
     EXPECT_EQ(late.until, 5s);
@@ -84,12 +84,12 @@ TEST(Rules, AtLeastIsCountedFromTheGrantAndNotFromTheRelease) {
 // The runner died after its work and before its release: no other took the key since, so its word
 // counts.
 TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessTheKeyWasTaken) {
-    lease_state state;
+    lease_record state;
     claim wanted = claim_of("a", 1s);
     wanted.occurrence = occurrence{1};
     wanted.delivery = delivery::at_least_once;
     const auto token = token_of(acquire(state, wanted, at(0us), skew));
-    lease_state taken = state;
+    lease_record taken = state;
     EXPECT_TRUE(release(state, token, {.done = occurrence{1}}, at(2s)).changed);
     EXPECT_EQ(state.last_done, occurrence{1});
     acquire(taken, claim_of("b"), at(2s), skew);
@@ -98,7 +98,7 @@ TEST(Rules, DoneCountsAfterTheLeaseExpiredUnlessTheKeyWasTaken) {
 }
 
 TEST(Rules, AnOccurrenceFarAheadOfTheStoresClockIsTooEarly) {
-    lease_state state;
+    lease_record state;
     claim wanted = claim_of("a");
     wanted.occurrence = occurrence{(1000 + 61) * 1000};
     const auto rejected = acquire(state, wanted, at(0us), skew);

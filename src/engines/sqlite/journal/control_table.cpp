@@ -45,7 +45,7 @@ bool control_table::has_trigger(const std::string& id) {
 
 bool control_table::add_trigger(const run_trigger& what, std::int64_t now) {
     const auto arguments = journals::pack(what.arguments);
-    const std::int64_t last_saved = what.past == inheritance::last_saved ? 1 : 0;
+    const std::int64_t last_saved = what.starts_from == checkpoint_source::last_saved ? 1 : 0;
     return wrote(add_trigger_, space_, what.id, what.job, std::int64_t{what.partition}, arguments,
                  last_saved, what.by, now);
 }
@@ -63,7 +63,8 @@ std::vector<run_trigger> control_table::triggers(std::size_t limit) {
         what.job = list_triggers_.text(1);
         what.partition = static_cast<std::uint32_t>(list_triggers_.integer(2));
         what.arguments = journals::unpack(list_triggers_.text(3)).value_or(what.arguments);
-        what.past = list_triggers_.integer(4) != 0 ? inheritance::last_saved : inheritance::none;
+        what.starts_from = list_triggers_.integer(4) != 0 ? checkpoint_source::last_saved
+                                                          : checkpoint_source::none;
         what.by = list_triggers_.text(5);
         what.at = list_triggers_.integer(6);
     }
@@ -75,7 +76,7 @@ bool control_table::pause(const job_pause& what) {
     return wrote(add_pause_, space_, what.job, what.reason, what.by, what.at);
 }
 
-bool control_table::unpause(const std::string& job, std::int64_t now) {
+bool control_table::resume_job(const std::string& job, std::int64_t now) {
     if (!wrote(remove_pause_, space_, job)) return false;
     run(resume_job_, space_, job, now);
     return true;
@@ -119,7 +120,7 @@ std::optional<job_entry> control_table::find_job(const std::string& name) {
     return found;
 }
 
-void control_table::node_beat(const node_entry& node, std::int64_t now) {
+void control_table::node_heartbeat(const node_entry& node, std::int64_t now) {
     run(put_node_, space_, node.id, node.name, node.version, node.address, now,
         std::int64_t{node.running}, std::int64_t{node.running_max}, std::int64_t{node.jobs},
         std::int64_t{node.draining ? 1 : 0});

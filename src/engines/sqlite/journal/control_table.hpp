@@ -25,7 +25,7 @@ public:
     std::vector<run_trigger> triggers(std::size_t limit);
 
     bool pause(const job_pause& what);
-    bool unpause(const std::string& job, std::int64_t now);
+    bool resume_job(const std::string& job, std::int64_t now);
     std::vector<job_pause> pauses(std::size_t limit);
 
     // Fills in its times.
@@ -34,7 +34,7 @@ public:
     std::vector<job_entry> jobs(const std::string& after, std::size_t limit);
     std::optional<job_entry> find_job(const std::string& name);
 
-    void node_beat(const node_entry& node, std::int64_t now);
+    void node_heartbeat(const node_entry& node, std::int64_t now);
     void node_leave(const std::string& id);
     std::vector<node_entry> nodes(std::int64_t now, std::size_t limit);
 

@@ -63,7 +63,7 @@ int write_for_ever(const std::string& path) {
                 start.occurrence = occurrence{static_cast<std::int64_t>(n)};
                 const auto begun = mine.get(mine->begin(start));
                 if (begun.outcome != begin_outcome::begun) continue;  // by one that was killed
-                const run_mark who{start.id, start.token};
+                const run_ref who{start.id, start.token};
                 mine.get(mine->checkpoint(who, std::string(700, 'c')));
                 mine.get(mine->append_output(who, 0, std::string(3000, 'o'), 1 << 20));
                 audit_draft what;
@@ -139,7 +139,7 @@ int fill(const std::string& folder) {
         return 77;
     test_journal mine{folder + "/pawl.db"};
     const auto start = fresh_run("report", 1);
-    const run_mark who{start.id, start.token};
+    const run_ref who{start.id, start.token};
     mine.get(mine->begin(start));
     const std::string chunk(64 * 1024, 'x');
     result<bool> answer{true};

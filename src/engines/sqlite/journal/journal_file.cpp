@@ -87,7 +87,7 @@ result<std::int64_t> prepare_journal(connection& on, const std::string& path,
     return space;
 }
 
-bool is_over(instant deadline) { return lease_clock::now() >= deadline; }
+bool has_passed(instant deadline) { return lease_clock::now() >= deadline; }
 
 }  // namespace
 
@@ -194,7 +194,7 @@ void journal_file::write(std::span<const std::shared_ptr<waiting_write>> batch) 
     for (std::size_t i = 0; i < batch.size(); ++i) {
         // One that could not be done must not take the others with it; but what may have had an
         // effect is not done again, and what fails all by itself has failed for all.
-        const bool again = fault->code != errc::outcome_unknown && !is_over(batch[i]->deadline);
+        const bool again = fault->code != errc::outcome_unknown && !has_passed(batch[i]->deadline);
         if (!again)
             batch[i]->fault = *fault;
         else

@@ -403,7 +403,7 @@ busy_journal renew_beside_writers() {
     net::loop loop;
     const auto store = make_sqlite_store(loop, where / "pawl.db", quick_settings()).value();
     const auto won = loop.wait_for(store->acquire(claim{"key", "id", "owner", 30s})).value();
-    held lease;
+    held_lease lease;
     lease.key = "key";
     lease.token = std::get<grant>(won).token;
     lease.ttl = 30s;
@@ -416,7 +416,7 @@ busy_journal renew_beside_writers() {
             const auto start = fresh_run("report", i);
             mine.get(mine->begin(start));
             for (int n = 0; !over; ++n) {
-                mine.get(mine->note({start.id, start.token}, "note", std::to_string(n)));
+                mine.get(mine->add_event({start.id, start.token}, "note", std::to_string(n)));
                 ++writes;
             }
         });
@@ -424,7 +424,7 @@ busy_journal renew_beside_writers() {
     const auto give_up = lease_clock::now() + 20s;
     while ((seen.waits.size() < 100 || writes < 5000) && lease_clock::now() < give_up) {
         const auto asked = lease_clock::now();
-        const std::vector<held> leases{lease};
+        const std::vector<held_lease> leases{lease};
         const auto answer = loop.wait_for(store->renew(leases)).value();
         EXPECT_EQ(answer.front(), renewal::renewed);
         seen.waits.push_back(lease_clock::now() - asked);

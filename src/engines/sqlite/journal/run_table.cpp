@@ -95,7 +95,7 @@ void run_table::insert(const journals::run_row& of, const std::optional<run_even
         as_integer(what.delivery == delivery::at_least_once), what.trigger, name_of(what.status),
         what.reason, what.started_at, what.completed_at, what.last_heartbeat, exit_of(what),
         std::int64_t{what.attempt}, what.checkpoint, as_integer(what.output_size),
-        as_integer(what.cancel_requested), std::int64_t{of.silence_max.count()},
+        as_integer(what.cancel_requested), std::int64_t{of.heartbeat_timeout.count()},
         as_integer(of.taken_over));
     add_event(sqlite3_last_insert_rowid(by().handle()), event);
 }
@@ -106,7 +106,7 @@ void run_table::take_over(std::int64_t place, const journals::run_row& of,
     run(take_over_, place, what.key, what.owner, what.node, signed_number(what.token),
         as_integer(what.delivery == delivery::at_least_once), what.trigger, name_of(what.status),
         what.reason, what.started_at, what.completed_at, what.last_heartbeat, exit_of(what),
-        std::int64_t{what.attempt}, what.checkpoint, std::int64_t{of.silence_max.count()},
+        std::int64_t{what.attempt}, what.checkpoint, std::int64_t{of.heartbeat_timeout.count()},
         as_integer(of.taken_over));
     add_event(place, event);
 }
@@ -119,10 +119,12 @@ void run_table::update(std::int64_t place, const journals::run_row& of,
     add_event(place, event);
 }
 
-beat run_table::heartbeat(const run_mark& who, std::int64_t now) {
-    auto answer = beat::stale;
+heartbeat_result run_table::heartbeat(const run_ref& who, std::int64_t now) {
+    auto answer = heartbeat_result::stale;
     beat_.start(space_, who.id, signed_number(who.token), name_of(run_status::started), now);
-    while (row(beat_)) answer = beat_.integer(0) != 0 ? beat::cancel_requested : beat::alive;
+    while (row(beat_))
+        answer =
+            beat_.integer(0) != 0 ? heartbeat_result::cancel_requested : heartbeat_result::alive;
     beat_.reset();
     return answer;
 }
@@ -203,7 +205,7 @@ output_part run_table::read_output(const placed_run& of, std::uint64_t offset,
                                    std::size_t bytes_max) {
     output_part part;
     part.size = of.row.record.output_size;
-    part.over = is_over(of.row.record.status);
+    part.over = is_finished(of.row.record.status);
     part.offset = std::max(offset, part.size);
     if (offset >= part.size) return part;
     read_output_.start(of.place, as_integer(offset), as_integer(std::uint64_t{bytes_max}));

@@ -36,7 +36,7 @@ public:
     void update(std::int64_t place, const journals::run_row& row,
                 const std::optional<run_event>& event);
     // One statement for each run.
-    beat heartbeat(const run_mark& who, std::int64_t now);
+    heartbeat_result heartbeat(const run_ref& who, std::int64_t now);
 
     journals::saved_checkpoint saved(const std::string& job, std::uint32_t partition);
     void save(const placed_run& run, const journals::saved_checkpoint& saved,

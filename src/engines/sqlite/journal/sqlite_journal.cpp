@@ -59,15 +59,16 @@ private:
     const std::shared_ptr<write_queue> writes_;
 };
 
-result<beginning> begin_step(journal_tables& on, const run_start& start, std::int64_t now) {
+result<begin_result> begin_step(journal_tables& on, const run_start& start, std::int64_t now) {
     const auto found = start.occurrence
                            ? on.runs.find_occurrence(start.job, start.partition, *start.occurrence)
                            : on.runs.find(start.id);
     std::optional<rules::run_row> known;
     if (found) known = found->row;
-    const bool waits = start.answers_trigger && on.controls.has_trigger(start.id);
+    const bool waits = start.consumes_trigger && on.controls.has_trigger(start.id);
     rules::saved_checkpoint saved;
-    if (start.past == inheritance::last_saved) saved = on.runs.saved(start.job, start.partition);
+    if (start.starts_from == checkpoint_source::last_saved)
+        saved = on.runs.saved(start.job, start.partition);
     auto decided = rules::begin(known, start, waits, saved.text, now);
     if (decided.has_error()) return decided.error();
     if (decided->write == rules::begin_write::insert) {
@@ -80,15 +81,15 @@ result<beginning> begin_step(journal_tables& on, const run_start& start, std::in
     return std::move(decided->answer);
 }
 
-async<beginning> sqlite_journal::begin(run_start start) {
+async<begin_result> sqlite_journal::begin(run_start start) {
     auto step = [start = std::move(start)](journal_tables& on, std::int64_t now) {
         return begin_step(on, start, now);
     };
-    return writes_->add<beginning>(synchronous::full, std::move(step));
+    return writes_->add<begin_result>(synchronous::full, std::move(step));
 }
 
-async<std::vector<beat>> sqlite_journal::heartbeat(std::span<const run_mark> runs) {
-    using answers = std::vector<beat>;
+async<std::vector<heartbeat_result>> sqlite_journal::heartbeat(std::span<const run_ref> runs) {
+    using answers = std::vector<heartbeat_result>;
     answers all;
     all.reserve(runs.size());
     while (!runs.empty()) {
@@ -106,7 +107,7 @@ async<std::vector<beat>> sqlite_journal::heartbeat(std::span<const run_mark> run
     co_return all;
 }
 
-async<bool> sqlite_journal::checkpoint(run_mark who, std::string text) {
+async<bool> sqlite_journal::checkpoint(run_ref who, std::string text) {
     auto step = [who = std::move(who), text = std::move(text)](journal_tables& on,
                                                                std::int64_t now) -> result<bool> {
         auto found = on.runs.find(who.id);
@@ -120,7 +121,7 @@ async<bool> sqlite_journal::checkpoint(run_mark who, std::string text) {
     return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
-async<bool> sqlite_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
+async<bool> sqlite_journal::append_output(run_ref who, std::uint64_t offset, std::string bytes,
                                           std::uint64_t limit) {
     auto step = [who = std::move(who), offset, bytes = std::move(bytes), limit](
                     journal_tables& on, std::int64_t) -> result<bool> {
@@ -134,22 +135,22 @@ async<bool> sqlite_journal::append_output(run_mark who, std::uint64_t offset, st
     return writes_->add<bool>(synchronous::normal, std::move(step));
 }
 
-async<bool> sqlite_journal::note(run_mark who, std::string kind, std::string text) {
+async<bool> sqlite_journal::add_event(run_ref who, std::string kind, std::string text) {
     auto step = [token = who.token, kind = std::move(kind), text = std::move(text)](
                     rules::run_row& row, std::int64_t now) {
-        return rules::note(row, token, kind, text, now);
+        return rules::add_event(row, token, kind, text, now);
     };
     return change(synchronous::normal, std::move(who.id), std::move(step));
 }
 
-async<bool> sqlite_journal::next_attempt(run_mark who, run_end last) {
+async<bool> sqlite_journal::next_attempt(run_ref who, run_end last) {
     auto step = [token = who.token, last = std::move(last)](rules::run_row& row, std::int64_t now) {
         return rules::next_attempt(row, token, last, now);
     };
     return change(synchronous::full, std::move(who.id), std::move(step));
 }
 
-async<bool> sqlite_journal::finish(run_mark who, run_end how) {
+async<bool> sqlite_journal::finish(run_ref who, run_end how) {
     auto step = [token = who.token, how = std::move(how)](rules::run_row& row, std::int64_t now) {
         return rules::finish(row, token, how, now);
     };
@@ -232,7 +233,7 @@ async<std::vector<run_record>> sqlite_journal::stale_runs(std::size_t limit, std
     return read<std::vector<run_record>>(std::move(step));
 }
 
-async<bool> sqlite_journal::judge(run_mark who, run_end how) {
+async<bool> sqlite_journal::end_stale(run_ref who, run_end how) {
     auto step = [token = who.token, how = std::move(how)](rules::run_row& row, std::int64_t now) {
         return rules::judge(row, token, how, now);
     };
@@ -302,7 +303,7 @@ async<bool> sqlite_journal::remove_trigger(std::string id) {
     return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
-async<bool> sqlite_journal::pause(std::string job, std::string reason, std::string by) {
+async<bool> sqlite_journal::pause_job(std::string job, std::string reason, std::string by) {
     job_pause what;
     what.job = std::move(job);
     what.reason = reason;
@@ -315,9 +316,9 @@ async<bool> sqlite_journal::pause(std::string job, std::string reason, std::stri
     return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
-async<bool> sqlite_journal::unpause(std::string job) {
+async<bool> sqlite_journal::resume_job(std::string job) {
     auto step = [job = std::move(job)](journal_tables& on, std::int64_t now) {
-        return result<bool>{on.controls.unpause(job, now)};
+        return result<bool>{on.controls.resume_job(job, now)};
     };
     return writes_->add<bool>(synchronous::full, std::move(step));
 }
@@ -367,9 +368,9 @@ async<std::optional<job_entry>> sqlite_journal::find_job(std::string name) {
     return read<std::optional<job_entry>>(std::move(step));
 }
 
-async<void> sqlite_journal::node_beat(node_entry me) {
+async<void> sqlite_journal::node_heartbeat(node_entry me) {
     auto step = [me = std::move(me)](journal_tables& on, std::int64_t now) {
-        on.controls.node_beat(me, now);
+        on.controls.node_heartbeat(me, now);
         return result<bool>{true};
     };
     const auto did = co_await writes_->add<bool>(synchronous::normal, std::move(step));

@@ -52,11 +52,11 @@ int churn(const std::string& path) {
         const auto answer = loop.wait_for(store->acquire(wanted)).value();
         const auto token = std::get<grant>(answer).token;
         *told = number(token);
-        held lease;
+        held_lease lease;
         lease.key = "key";
         lease.token = token;
         lease.ttl = 70s;
-        const std::vector<held> leases{lease};
+        const std::vector<held_lease> leases{lease};
         loop.wait_for(store->renew(leases)).value();
         static_cast<void>(
             loop.wait_for(store->fence("resource", token, fence_rule::reject_older)).value());

@@ -18,7 +18,7 @@ constexpr auto waiter_lifetime = std::chrono::seconds{60};
 // A deadline that has passed: a lock is tried once.
 constexpr instant no_timeout{};
 
-bool has_changed(const std::optional<rules::lease_state>& known, fence_token seen,
+bool has_changed(const std::optional<rules::lease_record>& known, fence_token seen,
                  const rules::store_time& now) {
     return !known || !known->live(now) || known->holder != seen;
 }
@@ -185,7 +185,7 @@ result<bool> database::withdraw(const withdrawal& given_up, instant deadline) {
                        step);
 }
 
-result<std::vector<renewal>> database::renew(std::span<const held> leases, instant deadline) {
+result<std::vector<renewal>> database::renew(std::span<const held_lease> leases, instant deadline) {
     for (const auto& lease : leases)
         if (auto rejected = rules::reject_long_ttl(settings_.common.quarantine, lease.ttl))
             return std::move(*rejected);

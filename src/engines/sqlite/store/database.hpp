@@ -53,7 +53,7 @@ public:
 
     result<acquire_result<grant>> acquire(const claim& wanted, instant deadline);
     result<bool> withdraw(const withdrawal& given_up, instant deadline);
-    result<std::vector<renewal>> renew(std::span<const held> leases, instant deadline);
+    result<std::vector<renewal>> renew(std::span<const held_lease> leases, instant deadline);
     result<bool> release(const std::string& key, fence_token token, const release_options& how,
                          instant deadline);
     result<bool> force_release(const std::string& key, fence_token token, millis delay,
@@ -98,7 +98,7 @@ private:
                              const lease_table::ending& known, rules::end_effect did,
                              const rules::store_time& now);
     struct considered {
-        rules::lease_state state;
+        rules::lease_record state;
         bool is_known = false;
     };
     // What a claim comes to, and the record it would leave if it is granted.

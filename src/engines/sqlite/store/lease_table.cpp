@@ -33,7 +33,7 @@ fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::u
 // How far the wall clocks of two machines may be apart.
 constexpr rules::micros clocks_apart = std::chrono::minutes{1};
 
-std::optional<std::int64_t> done_of(const rules::lease_state& state) {
+std::optional<std::int64_t> done_of(const rules::lease_record& state) {
     if (!state.last_done) return std::nullopt;
     return number(*state.last_done);
 }
@@ -74,7 +74,7 @@ lease_table::lease_table(connection& on, std::string name_space, const store_fil
 // for what is left by the wall clock. But the boot has to be an earlier one: a boot
 // that came to this file later than ours, or that acquired a live lease after ours had begun, is
 // another machine's, and its holder may well be alive.
-void lease_table::outlive_boot(rules::lease_state& state, const origin& of,
+void lease_table::outlive_boot(rules::lease_record& state, const origin& of,
                                const rules::store_time& now) {
     if (of.boot == boot_) return;
     const auto began = now.wall - now.elapsed;
@@ -89,9 +89,9 @@ void lease_table::outlive_boot(rules::lease_state& state, const origin& of,
 }
 
 // The columns of a record from `first` on, in the order of find_lease.sql.
-rules::lease_state lease_table::state_from(const statement& row, int first,
-                                           const rules::store_time& now) {
-    rules::lease_state state;
+rules::lease_record lease_table::state_from(const statement& row, int first,
+                                            const rules::store_time& now) {
+    rules::lease_record state;
     state.holder = token_of(row.integer(first));
     state.claim_id = row.text(first + 1);
     state.owner = row.text(first + 2);
@@ -133,17 +133,17 @@ void lease_table::run_noted(statement& of, bool worked) {
     if (!worked) note(of);
 }
 
-std::optional<rules::lease_state> lease_table::find(const std::string& key,
-                                                    const rules::store_time& now) {
-    std::optional<rules::lease_state> found;
+std::optional<rules::lease_record> lease_table::find(const std::string& key,
+                                                     const rules::store_time& now) {
+    std::optional<rules::lease_record> found;
     find_lease_.start(name_space_, key);
     if (row(find_lease_)) found = state_from(find_lease_, 0, now);
     find_lease_.reset();
     return found;
 }
 
-rules::lease_state lease_table::fresh() {
-    rules::lease_state state;
+rules::lease_record lease_table::fresh() {
+    rules::lease_record state;
     find_floor_.start(name_space_);
     if (row(find_floor_)) state.last_token = token_of(find_floor_.integer(0));
     find_floor_.reset();
@@ -151,19 +151,19 @@ rules::lease_state lease_table::fresh() {
 }
 
 bool lease_table::write_lease(statement& how, const std::string& key,
-                              const rules::lease_state& state, const rules::store_time& now) {
+                              const rules::lease_record& state, const rules::store_time& now) {
     return how.run(name_space_, key, signed_number(state.holder), state.claim_id, state.owner,
                    boot_, state.acquired.count(), state.acquired_wall.count(), state.until.count(),
                    on_the_wall(state.until, now).count(), signed_number(state.last_token),
                    done_of(state));
 }
 
-void lease_table::add(const std::string& key, const rules::lease_state& state,
+void lease_table::add(const std::string& key, const rules::lease_record& state,
                       const rules::store_time& now) {
     run_noted(add_lease_, write_lease(add_lease_, key, state, now));
 }
 
-void lease_table::put(const std::string& key, const rules::lease_state& state,
+void lease_table::put(const std::string& key, const rules::lease_record& state,
                       const rules::store_time& now) {
     run_noted(put_lease_, write_lease(put_lease_, key, state, now));
 }
@@ -190,7 +190,7 @@ std::optional<lease_table::ending> lease_table::find_held(const std::string& key
     return found;
 }
 
-void lease_table::end(const std::string& key, const rules::lease_state& state,
+void lease_table::end(const std::string& key, const rules::lease_record& state,
                       const rules::store_time& now) {
     run_noted(end_lease_,
               end_lease_.run(name_space_, key, signed_number(state.holder), state.claim_id, boot_,
@@ -198,13 +198,13 @@ void lease_table::end(const std::string& key, const rules::lease_state& state,
                              signed_number(state.last_token), done_of(state)));
 }
 
-bool lease_table::renew(const held& lease, const rules::store_time& now) {
+bool lease_table::renew(const held_lease& lease, const rules::store_time& now) {
     find_term_.start(name_space_, lease.key);
     if (!row(find_term_) || find_term_.integer(1) != boot_) {
         find_term_.reset();
         return false;
     }
-    rules::lease_state state;
+    rules::lease_record state;
     state.holder = token_of(find_term_.integer(0));
     state.acquired = rules::micros{find_term_.integer(2)};
     state.until = rules::micros{find_term_.integer(3)};

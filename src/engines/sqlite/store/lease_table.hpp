@@ -37,21 +37,24 @@ public:
     // leases end, have nothing to do with each other.
     bool saw_another_machine() const noexcept { return saw_another_machine_; }
 
-    std::optional<rules::lease_state> find(const std::string& key, const rules::store_time& now);
+    std::optional<rules::lease_record> find(const std::string& key, const rules::store_time& now);
     // What a key that has no record starts from.
-    rules::lease_state fresh();
+    rules::lease_record fresh();
     // Writes a record that find() did not find, and one that it did.
-    void add(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
-    void put(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
+    void add(const std::string& key, const rules::lease_record& state,
+             const rules::store_time& now);
+    void put(const std::string& key, const rules::lease_record& state,
+             const rules::store_time& now);
     // The same for a lease that is to end, without its owner, whose texts and times stay.
     struct ending {
-        rules::lease_state state;
+        rules::lease_record state;
         bool has_waiters = false;
     };
     std::optional<ending> find_held(const std::string& key, const rules::store_time& now);
-    void end(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
+    void end(const std::string& key, const rules::lease_record& state,
+             const rules::store_time& now);
     // The renewal of one lease, without its record's texts; whether it was renewed.
-    bool renew(const held& lease, const rules::store_time& now);
+    bool renew(const held_lease& lease, const rules::store_time& now);
 
     // Records from `first` on, at most `limit`.
     std::vector<record> list(const std::string& first, std::size_t limit,
@@ -72,10 +75,10 @@ private:
         rules::micros acquired_wall{};
         rules::micros until_wall{};
     };
-    void outlive_boot(rules::lease_state& state, const origin& of, const rules::store_time& now);
-    rules::lease_state state_from(const statement& row, int first, const rules::store_time& now);
+    void outlive_boot(rules::lease_record& state, const origin& of, const rules::store_time& now);
+    rules::lease_record state_from(const statement& row, int first, const rules::store_time& now);
     bool row(statement& of);
-    bool write_lease(statement& how, const std::string& key, const rules::lease_state& state,
+    bool write_lease(statement& how, const std::string& key, const rules::lease_record& state,
                      const rules::store_time& now);
     void note(const statement& of);
     void run_noted(statement& of, bool worked);

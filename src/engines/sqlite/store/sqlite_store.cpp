@@ -3,7 +3,7 @@
 #include "base/identity.hpp"
 #include "engines/sqlite/client/wake_file.hpp"
 #include "engines/sqlite/store/database.hpp"
-#include "engines/sqlite/store/examine_file.hpp"
+#include "engines/sqlite/store/examination.hpp"
 #include "net/event.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -49,7 +49,7 @@ public:
         co_return co_await loop_.run_blocking(std::move(job));
     }
 
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+    async<std::vector<renewal>> renew(std::span<const held_lease> leases) override {
         auto job = [data = data_, leases, until = deadline()] {
             return data->renew(leases, until);
         };

@@ -58,12 +58,12 @@ TEST_F(SqliteStore, ALeaseOfAnotherBootIsOver) {
     const auto store = open();
     const auto token = granted(*store, "key", 1h);
     raw_database{path()}.run("UPDATE pawl_lease SET boot = 0, acquired_wall = 1");
-    held lease;
+    held_lease lease;
     lease.key = "key";
     lease.token = token;
     lease.ttl = 30s;
     lease.if_expired = expired_renewal::extend_if_unclaimed;
-    const std::vector<held> leases{lease};
+    const std::vector<held_lease> leases{lease};
     EXPECT_EQ(loop_.wait_for(store->renew(leases)).value().front(), renewal::lost);
     EXPECT_EQ(number(loop_.wait_for(store->inspect("key")).value()->holder), 0u);
     EXPECT_FALSE(release(*store, "key", token));

@@ -1,6 +1,6 @@
 // What the ensemble says of its own health.
 #include "engines/zookeeper/client/four_letters.hpp"
-#include "engines/zookeeper/store/tree_store.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 
 #include "base/comma_list.hpp"
 #include "base/duration.hpp"
@@ -119,7 +119,7 @@ finding about_sessions(const session& through, const std::string& configuration)
 
 }  // namespace
 
-async<examination> tree_store::examine() {
+async<examination> zookeeper_store::examine() {
     const auto self = shared_from_this();
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);

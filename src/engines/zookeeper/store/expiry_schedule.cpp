@@ -70,17 +70,17 @@ std::shared_ptr<lease_end> expiry_schedule::end_of(const std::string& path) cons
     return found == ends_.end() ? nullptr : found->second;
 }
 
-bool expiry_schedule::is_over(const std::string& path) const {
+bool expiry_schedule::has_expired(const std::string& path) const {
     const auto what = end_of(path);
     return what && what->until <= lease_clock::now();
 }
 
-held_lease* expiry_schedule::find(const std::string& key) {
+own_lease* expiry_schedule::find(const std::string& key) {
     const auto found = held_.find(key);
     return found == held_.end() ? nullptr : &found->second;
 }
 
-void expiry_schedule::hold(const std::string& key, held_lease what) {
+void expiry_schedule::hold(const std::string& key, own_lease what) {
     held_.insert_or_assign(key, std::move(what));
 }
 

@@ -29,7 +29,7 @@ struct lease_end {
     int renewals = 0;        // on their way
 };
 
-struct held_lease {
+struct own_lease {
     std::shared_ptr<lease_end> end;
     lease_record record;
     int version = 0;     // of the record, as we wrote or saw it last
@@ -57,7 +57,7 @@ public:
     // The end of that lease, if it is recorded here.
     std::shared_ptr<lease_end> end_of(const std::string& path) const;
     // Its time is up, though it may still be there.
-    bool is_over(const std::string& path) const;
+    bool has_expired(const std::string& path) const;
 
     // While a renewal is on its way its lease is not deleted: the answer may be yes.
     class renewing {
@@ -79,8 +79,8 @@ public:
     };
 
     // The one of this key that this process holds, or held until just now.
-    held_lease* find(const std::string& key);
-    void hold(const std::string& key, held_lease what);
+    own_lease* find(const std::string& key);
+    void hold(const std::string& key, own_lease what);
     void forget(const std::string& key);
 
     // Thread-safe.
@@ -100,7 +100,7 @@ private:
     std::shared_ptr<net::attachment> attachment_;
 
     // On the loop only
-    std::unordered_map<std::string, held_lease> held_;                  // by key
+    std::unordered_map<std::string, own_lease> held_;                  // by key
     std::unordered_map<std::string, std::shared_ptr<lease_end>> ends_;  // by path
     std::multimap<instant, std::shared_ptr<lease_end>> line_;
     std::optional<net::boot_timer> timer_;

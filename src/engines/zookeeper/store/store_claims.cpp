@@ -26,7 +26,7 @@ millis overdue_after(millis ttl) { return ttl + ttl / 100 + overdue_margin; }
 
 }  // namespace
 
-async<acquire_result<grant>> tree_store::acquire(claim wanted) {
+async<acquire_result<grant>> zookeeper_store::acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto rejected = rules::reject_long_ttl(settings_->common.quarantine, wanted.ttl))
         co_return std::move(*rejected);
@@ -52,8 +52,8 @@ async<acquire_result<grant>> tree_store::acquire(claim wanted) {
     co_return too_slow("the key");
 }
 
-async<view> tree_store::view_for_claim(session& through, const claim& wanted, int attempts,
-                                       instant until) {
+async<view> zookeeper_store::view_for_claim(session& through, const claim& wanted, int attempts,
+                                            instant until) {
     if (const auto found = remembered_.find(wanted.key); found != remembered_.end()) {
         auto known = std::move(found->second);
         remembered_.erase(found);
@@ -69,7 +69,7 @@ async<view> tree_store::view_for_claim(session& through, const claim& wanted, in
 // A holder that has not renewed for a whole TTL, on our clock and while we watched, has stopped
 // trusting its lease, whatever its session does: its process may have stopped renewing while its
 // loop goes on talking to the server.
-bool tree_store::is_overdue(const std::string& key, const view& seen) {
+bool zookeeper_store::is_overdue(const std::string& key, const view& seen) {
     const auto now = lease_clock::now();
     if (watched_.size() >= remembered_max) watched_.clear();
     const auto [place, fresh] = watched_.try_emplace(key, watched{seen.renewed_zxid, now});
@@ -77,7 +77,7 @@ bool tree_store::is_overdue(const std::string& key, const view& seen) {
     return now - place->second.since >= overdue_after(seen.ttl);
 }
 
-millis tree_store::rest_of_watch(const std::string& key, const view& seen) const {
+millis zookeeper_store::rest_of_watch(const std::string& key, const view& seen) const {
     const auto found = watched_.find(key);
     if (found == watched_.end()) return millis{1};
     const auto end = found->second.since + overdue_after(seen.ttl);
@@ -85,9 +85,10 @@ millis tree_store::rest_of_watch(const std::string& key, const view& seen) const
                       overdue_pause);
 }
 
-tree_store::attempt<acquire_result<grant>> tree_store::try_claim(const session_ptr& where,
-                                                                 const claim& wanted, view seen,
-                                                                 instant until) {
+zookeeper_store::attempt<acquire_result<grant>> zookeeper_store::try_claim(const session_ptr& where,
+                                                                           const claim& wanted,
+                                                                           view seen,
+                                                                           instant until) {
     const auto& common = settings_->common;
     forget_what_is_over(wanted.key, seen);
     const bool in_cooldown = !seen.alive && seen.record.cooldown_until > 0;
@@ -132,8 +133,8 @@ tree_store::attempt<acquire_result<grant>> tree_store::try_claim(const session_p
     co_return co_await grant_new(where, wanted, seen, next, until);
 }
 
-async<answer> tree_store::make_lease(const session_ptr& where, std::vector<operation> steps,
-                                     std::shared_ptr<lease_end> end, instant until) {
+async<answer> zookeeper_store::make_lease(const session_ptr& where, std::vector<operation> steps,
+                                          std::shared_ptr<lease_end> end, instant until) {
     request ask{std::move(steps)};
     auto done = co_await where->ask(std::move(ask), until);
     const bool unknown = done.has_error() && done.error().code == errc::outcome_unknown;
@@ -142,8 +143,8 @@ async<answer> tree_store::make_lease(const session_ptr& where, std::vector<opera
 }
 
 // The origin is made with the record, or, where an older pawl made that, with our first write.
-std::string tree_store::tie_to(std::vector<operation>& steps, const std::string& record,
-                               const view& seen) {
+std::string zookeeper_store::tie_to(std::vector<operation>& steps, const std::string& record,
+                                    const view& seen) {
     using kind = operation::kind;
     auto origin = seen.origin.empty() ? fresh_origin_name() : seen.origin;
     const auto how = seen.origin.empty() ? kind::create : kind::check;
@@ -151,13 +152,13 @@ std::string tree_store::tie_to(std::vector<operation>& steps, const std::string&
     return origin;
 }
 
-tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_ptr& where,
-                                                                 const claim& wanted,
-                                                                 const view& seen,
-                                                                 const lease_record& next,
-                                                                 instant until) {
+zookeeper_store::attempt<acquire_result<grant>> zookeeper_store::grant_new(const session_ptr& where,
+                                                                           const claim& wanted,
+                                                                           const view& seen,
+                                                                           const lease_record& next,
+                                                                           instant until) {
     using kind = operation::kind;
-    held_lease mine;
+    own_lease mine;
     mine.record = next;
     mine.record.lease = fresh_lease_name();
     const auto record = tree_->paths().record_of(wanted.key);
@@ -206,7 +207,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
 
 // Records outlive their last use by the retention; a client that claims keys removes what is older,
 // a few at a time.
-void tree_store::start_sweep(const session_ptr& where) {
+void zookeeper_store::start_sweep(const session_ptr& where) {
     const auto now = lease_clock::now();
     if (sweeping_ || now < next_sweep_ || !tree_->has_clock()) return;
     sweeping_ = true;
@@ -216,15 +217,15 @@ void tree_store::start_sweep(const session_ptr& where) {
                           boost::asio::detached);
 }
 
-boost::asio::awaitable<void> tree_store::sweep(std::shared_ptr<tree_store> self,
-                                               session_ptr where) {
+boost::asio::awaitable<void> zookeeper_store::sweep(std::shared_ptr<zookeeper_store> self,
+                                                    session_ptr where) {
     // What fails now is swept another time.
     co_await self->sweep_some(*where, self->deadline());
     self->sweeping_ = false;
 }
 
 // The names of one bucket at a time.
-async<bool> tree_store::list_to_sweep(session& through, instant until) {
+async<bool> zookeeper_store::list_to_sweep(session& through, instant until) {
     const bool next_round = buckets_to_sweep_.empty();
     auto folder = next_round ? tree_->paths().locks() : buckets_to_sweep_.back();
     if (!next_round) buckets_to_sweep_.pop_back();
@@ -247,7 +248,7 @@ async<bool> tree_store::list_to_sweep(session& through, instant until) {
     co_return true;
 }
 
-async<bool> tree_store::sweep_some(session& through, instant until) {
+async<bool> zookeeper_store::sweep_some(session& through, instant until) {
     if (to_sweep_.empty()) {
         const auto listed = co_await list_to_sweep(through, until);
         if (listed.has_error()) co_return listed.error();
@@ -271,9 +272,9 @@ async<bool> tree_store::sweep_some(session& through, instant until) {
     co_return true;
 }
 
-std::optional<request> tree_store::sweeping_of(const std::string& path,
-                                               const std::vector<std::string>& children,
-                                               const answer& record) const {
+std::optional<request> zookeeper_store::sweeping_of(const std::string& path,
+                                                    const std::vector<std::string>& children,
+                                                    const answer& record) const {
     using kind = operation::kind;
     const bool is_held = !std::all_of(children.begin(), children.end(), is_origin);
     const auto kept_for = std::max(settings_->common.retention, retention_min);

@@ -1,6 +1,6 @@
 // What becomes of leases: renewed, let go, taken away.
 #include "base/duration.hpp"
-#include "engines/zookeeper/store/tree_store.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 #include "net/for_each_bounded.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t renew_batch_max = 128;
 constexpr std::size_t searches_at_once = 16;
 
 // What the rules left of a record, with what they do not know about.
-lease_record record_of(const rules::lease_state& state, const lease_record& before,
+lease_record record_of(const rules::lease_record& state, const lease_record& before,
                        std::int64_t now) {
     lease_record after = before;
     if (number(state.holder) == 0) {
@@ -41,12 +41,12 @@ bool is_of_a_record(const failure& why) {
 // ---- Renewal
 
 // One lease on its way through renew().
-struct tree_store::renewing {
-    renewing(std::size_t place, const held& lease, std::shared_ptr<lease_end> end)
+struct zookeeper_store::renewing {
+    renewing(std::size_t place, const held_lease& lease, std::shared_ptr<lease_end> end)
         : place{place}, lease{&lease}, end{std::move(end)}, guard{this->end} {}
 
     std::size_t place;  // among the answers
-    const held* lease;
+    const held_lease* lease;
     std::shared_ptr<lease_end> end;
     int version = 0;      // of the record
     millis ttl{};         // to be written
@@ -55,14 +55,14 @@ struct tree_store::renewing {
 };
 
 // Leases that are not renewed where this process knows them to be, but looked for.
-struct tree_store::searched {
-    std::vector<held> leases;
+struct zookeeper_store::searched {
+    std::vector<held_lease> leases;
     std::vector<renewal> answers;
     bool is_batch = false;
     instant until{};
 };
 
-async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
+async<std::vector<renewal>> zookeeper_store::renew(std::span<const held_lease> leases) {
     const auto self = shared_from_this();
     std::vector<renewal> answers(leases.size(), renewal::lost);
     for (const auto& lease : leases)
@@ -102,8 +102,8 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     co_return answers;
 }
 
-async<void> tree_store::renew_searched(std::shared_ptr<tree_store> self,
-                                       std::shared_ptr<searched> all, std::size_t index) {
+async<void> zookeeper_store::renew_searched(std::shared_ptr<zookeeper_store> self,
+                                            std::shared_ptr<searched> all, std::size_t index) {
     const auto found = co_await self->renew_found(all->leases[index], all->until);
     if (found.has_value()) all->answers[index] = *found;
     // One that cannot be read says nothing of the others, where there are any.
@@ -113,7 +113,8 @@ async<void> tree_store::renew_searched(std::shared_ptr<tree_store> self,
 }
 
 // One that this process knows to hold, and to be renewed where it is.
-std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, const held& lease) {
+std::optional<zookeeper_store::renewing> zookeeper_store::renewing_of(std::size_t place,
+                                                                      const held_lease& lease) {
     const auto* known = expiries_->find(lease.key);
     const auto now = lease_clock::now();
     if (known == nullptr || known->record.token != lease.token || known->until() <= now ||
@@ -131,7 +132,7 @@ std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, c
 }
 
 // Whether to look in the tree for one that is not renewed so: not for one that is known to be over.
-bool tree_store::may_be_found(const held& lease) {
+bool zookeeper_store::may_be_found(const held_lease& lease) {
     if (number(lease.token) == 0) return false;
     const auto* known = expiries_->find(lease.key);
     if (known == nullptr || known->record.token != lease.token) return true;
@@ -144,10 +145,9 @@ bool tree_store::may_be_found(const held& lease) {
 // All batches at once, each a transaction that happens or does not. Where one does not, a lease of
 // it is gone, or its record was written since: all others are asked again. Gives back those to look
 // at one by one.
-async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
-                                                       std::vector<std::vector<renewing>> batches,
-                                                       std::vector<renewal>& answers,
-                                                       instant until) {
+async<std::vector<std::size_t>> zookeeper_store::renew_held(
+    session_ptr where, std::vector<std::vector<renewing>> batches, std::vector<renewal>& answers,
+    instant until) {
     std::vector<std::size_t> expired;
     while (!batches.empty()) {
         std::vector<request> asked;
@@ -194,9 +194,9 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
 }
 
 // A lease that this session does not see any more is gone for good: it has seen its own writes.
-async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
-                                                         std::vector<renewing>& batch,
-                                                         instant until) {
+async<std::vector<std::size_t>> zookeeper_store::drop_changed(session_ptr where,
+                                                              std::vector<renewing>& batch,
+                                                              instant until) {
     std::vector<request> asked;
     const auto count = batch.size();
     asked.emplace_back(request::kind::sync, tree_->paths().root());
@@ -229,7 +229,7 @@ async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
 }
 
 // A lease that this process did not take, or lost: everything is in the tree.
-async<renewal> tree_store::renew_found(held lease, instant until) {
+async<renewal> zookeeper_store::renew_found(held_lease lease, instant until) {
     const auto through = co_await tree_->any_session(until);
     if (through.has_error()) co_return through.error();
     do {
@@ -255,8 +255,8 @@ async<renewal> tree_store::renew_found(held lease, instant until) {
 
 // The same lease under the same token, with so much time; where its session cannot carry that, or
 // is not ours, it moves to one that can.
-tree_store::attempt<bool> tree_store::keep(const std::string& key, const view& seen, millis ttl,
-                                           instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::keep(const std::string& key, const view& seen,
+                                                     millis ttl, instant until) {
     auto where = seen.alive ? tree_->session_with(seen.owner) : nullptr;
     if (where && where->usable_ttl() >= ttl) {
         auto kept = co_await keep_in_place(where, key, seen, ttl, until);
@@ -275,12 +275,13 @@ tree_store::attempt<bool> tree_store::keep(const std::string& key, const view& s
     co_return moved;
 }
 
-tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
-                                                    const std::string& key, const view& seen,
-                                                    millis ttl, instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::keep_in_place(const session_ptr& where,
+                                                              const std::string& key,
+                                                              const view& seen, millis ttl,
+                                                              instant until) {
     using kind = operation::kind;
     const auto path = tree_->lease_path(key, seen);
-    held_lease mine;
+    own_lease mine;
     mine.record = seen.record;
     mine.version = seen.version;
     mine.origin = seen.origin;
@@ -303,12 +304,13 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     co_return std::optional<bool>{true};
 }
 
-tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const std::string& key,
-                                                 const view& seen, millis ttl, instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::move_lease(const session_ptr& where,
+                                                           const std::string& key, const view& seen,
+                                                           millis ttl, instant until) {
     using kind = operation::kind;
     const auto record = tree_->paths().record_of(key);
     const auto old_path = tree_->lease_path(key, seen);
-    held_lease mine;
+    own_lease mine;
     mine.record = seen.record;
     mine.record.lease = fresh_lease_name();
     const auto path = record + "/" + mine.record.lease;
@@ -336,14 +338,14 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
 
 // ---- Letting go
 
-async<bool> tree_store::release(std::string key, fence_token token, release_options how) {
+async<bool> zookeeper_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
     if (how.min_hold.count() == 0) {
         const auto done = co_await release_held(key, token, how, deadline());
         if (done.has_error()) co_return done.error();
         if (*done) co_return **done;
     }
-    const decision decide = [&](rules::lease_state& state, const rules::store_time& now) {
+    const decision decide = [&](rules::lease_record& state, const rules::store_time& now) {
         const auto done = rules::release(state, token, how, now);
         return effect{done.changed, done.was_holder};
     };
@@ -352,8 +354,10 @@ async<bool> tree_store::release(std::string key, fence_token token, release_opti
 }
 
 // What this process took it knows by heart: one transaction, which fails if it is not so any more.
-tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence_token token,
-                                                   const release_options& how, instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::release_held(const std::string& key,
+                                                             fence_token token,
+                                                             const release_options& how,
+                                                             instant until) {
     const auto* known = expiries_->find(key);
     if (known == nullptr || known->record.token != token || known->where()->is_dead() ||
         !known->where()->is_connected() || known->until() <= lease_clock::now())
@@ -391,9 +395,9 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     co_return std::optional<bool>{true};
 }
 
-async<bool> tree_store::withdraw(withdrawal given_up) {
+async<bool> zookeeper_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
-    const decision decide = [&](rules::lease_state& state, const rules::store_time& now) {
+    const decision decide = [&](rules::lease_record& state, const rules::store_time& now) {
         const auto did = rules::withdraw(state, given_up, now);
         return effect{did.changed, did.was_holder};
     };
@@ -401,9 +405,9 @@ async<bool> tree_store::withdraw(withdrawal given_up) {
     co_return co_await change(std::move(key), clock_need::estimate, absence::tombstone, decide);
 }
 
-async<bool> tree_store::force_release(std::string key, fence_token token, millis delay) {
+async<bool> zookeeper_store::force_release(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
-    const decision decide = [&](rules::lease_state& state, const rules::store_time& now) {
+    const decision decide = [&](rules::lease_record& state, const rules::store_time& now) {
         const bool held = rules::force_release(state, token, delay, now);
         return effect{held, held};
     };
@@ -413,8 +417,8 @@ async<bool> tree_store::force_release(std::string key, fence_token token, millis
 
 // ---- Changing a record by the rules
 
-async<bool> tree_store::change(std::string key, clock_need need, absence if_absent,
-                               const decision& decide) {
+async<bool> zookeeper_store::change(std::string key, clock_need need, absence if_absent,
+                                    const decision& decide) {
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);
     if (through.has_error()) co_return through.error();
@@ -427,9 +431,9 @@ async<bool> tree_store::change(std::string key, clock_need need, absence if_abse
     co_return too_slow("the record");
 }
 
-tree_store::attempt<bool> tree_store::try_change(session& through, const std::string& key,
-                                                 clock_need need, absence if_absent,
-                                                 const decision& decide, instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::try_change(session& through, const std::string& key,
+                                                           clock_need need, absence if_absent,
+                                                           const decision& decide, instant until) {
     using kind = operation::kind;
     auto seen = co_await tree_->look(through, key, ensemble::freshness::synced, until);
     if (seen.has_error()) co_return seen.error();
@@ -480,8 +484,9 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
 }
 
 // A claim that is still on its way would make the record: it finds one that it did not expect.
-tree_store::attempt<bool> tree_store::leave_tombstone(session& through, const std::string& key,
-                                                      instant until) {
+zookeeper_store::attempt<bool> zookeeper_store::leave_tombstone(session& through,
+                                                                const std::string& key,
+                                                                instant until) {
     using kind = operation::kind;
     const auto path = tree_->paths().record_of(key);
     std::vector<operation> steps;

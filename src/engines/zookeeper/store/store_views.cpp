@@ -2,7 +2,7 @@
 #include "base/ensure.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "engines/zookeeper/store/tree_store.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -11,14 +11,14 @@
 
 namespace pawl::zookeeper {
 
-std::optional<record> tree_store::describe(const std::string& key, const view& seen,
-                                           std::int64_t now) const {
+std::optional<record> zookeeper_store::describe(const std::string& key, const view& seen,
+                                                std::int64_t now) const {
     // A tombstone is no record.
     if (!seen.exists || number(seen.record.last_token) == 0) return std::nullopt;
     return rules::describe(key, state_of(seen, now), rules::store_time{millis{now}, millis{now}});
 }
 
-async<std::optional<record>> tree_store::inspect(std::string key) {
+async<std::optional<record>> zookeeper_store::inspect(std::string key) {
     const auto self = shared_from_this();
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);
@@ -37,7 +37,8 @@ async<std::optional<record>> tree_store::inspect(std::string key) {
 }
 
 // Two rounds of requests that are sent together, behind a sync as for inspect().
-async<std::vector<std::optional<record>>> tree_store::inspect_many(std::vector<std::string> keys) {
+async<std::vector<std::optional<record>>> zookeeper_store::inspect_many(
+    std::vector<std::string> keys) {
     const auto self = shared_from_this();
     base::ensure(keys.size() <= page_limit_max);
     const auto until = deadline();
@@ -60,7 +61,7 @@ async<std::vector<std::optional<record>>> tree_store::inspect_many(std::vector<s
 
 // ---- Pages
 
-async<page> tree_store::list(std::string prefix, std::string after, std::size_t limit) {
+async<page> zookeeper_store::list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
     base::ensure(limit >= 1 && limit <= page_limit_max);
     const auto until = deadline();
@@ -81,8 +82,9 @@ async<page> tree_store::list(std::string prefix, std::string after, std::size_t 
 }
 
 // Of all buckets, in no order: the tree keeps no order that spans them.
-async<std::vector<std::string>> tree_store::keys_of(session& through, const std::string& prefix,
-                                                    const std::string& after, instant until) {
+async<std::vector<std::string>> zookeeper_store::keys_of(session& through,
+                                                         const std::string& prefix,
+                                                         const std::string& after, instant until) {
     std::vector<request> first;
     first.emplace_back(request::kind::sync, tree_->paths().locks());
     first.emplace_back(request::kind::children, tree_->paths().locks());
@@ -102,8 +104,9 @@ async<std::vector<std::string>> tree_store::keys_of(session& through, const std:
     co_return keys;
 }
 
-async<std::vector<record>> tree_store::records_of(session& through, std::vector<std::string> keys,
-                                                  instant until) {
+async<std::vector<record>> zookeeper_store::records_of(session& through,
+                                                       std::vector<std::string> keys,
+                                                       instant until) {
     std::vector<request> asked;
     asked.reserve(keys.size());
     for (const auto& key : keys)
@@ -150,7 +153,7 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
 
 // The watch lies on the ephemeral znode, so its holder's session may end as well as its lease. A
 // renewal changes it, too: that is looked through here.
-async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
+async<void> zookeeper_store::wait_change(std::string key, fence_token seen_token) {
     const auto self = shared_from_this();
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     const auto given_up = [&] {
@@ -185,7 +188,7 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
         const auto lease = co_await (*through)->ask(std::move(look), deadline());
         if (given_up()) co_return result<void>{};
         if (lease.has_error()) co_return lease.error();
-        if (!lease->done() || expiries_->is_over(path)) co_return result<void>{};
+        if (!lease->done() || expiries_->has_expired(path)) co_return result<void>{};
         co_await on_lease.fired();
         if (given_up()) co_return result<void>{};
         if (!(*through)->is_connected()) co_return result<void>{};
@@ -195,7 +198,7 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
 // ---- The guard of resources
 
 // Tokens of a layout before this one may be ahead of the clock.
-async<rules::token_range> tree_store::issued_tokens(session& through, instant until) {
+async<rules::token_range> zookeeper_store::issued_tokens(session& through, instant until) {
     if (!tree_->has_clock()) {
         const auto read = co_await tree_->read_clock(through, until);
         if (read.has_error()) co_return read.error();
@@ -207,7 +210,8 @@ async<rules::token_range> tree_store::issued_tokens(session& through, instant un
                                    common.max_skew);
 }
 
-async<fence_result> tree_store::fence(std::string resource, fence_token token, fence_rule rule) {
+async<fence_result> zookeeper_store::fence(std::string resource, fence_token token,
+                                           fence_rule rule) {
     const auto self = shared_from_this();
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);

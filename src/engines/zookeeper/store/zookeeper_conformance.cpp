@@ -1,4 +1,4 @@
-#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "engines/zookeeper/store/make_zookeeper_store.hpp"
 
 #include "test_support/conformance/engines/engine_on.hpp"
 #include "test_support/conformance/store_laws.hpp"

@@ -128,7 +128,7 @@ protected:
     static void TearDownTestSuite() { server_.reset(); }
 
     static bool renews(conformance::client& mine, fence_token token) {
-        const auto got = mine.renew(std::vector<held>{lease_of("key", token, 20s)});
+        const auto got = mine.renew(std::vector<held_lease>{lease_of("key", token, 20s)});
         return got.has_value() && got->front() == renewal::renewed;
     }
 

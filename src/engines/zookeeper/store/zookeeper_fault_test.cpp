@@ -73,8 +73,8 @@ TEST_F(ShortSessions, AGrantSaysTheTimeThatTheServersSessionsCarry) {
     EXPECT_LT(won.ttl, 1500ms);
     EXPECT_GT(won.ttl, 500ms);
     EXPECT_EQ(mine.renew(lease_of("key", won.token, won.ttl)), renewal::renewed);
-    expect_failure(mine.renew(std::vector<held>{lease_of("key", won.token, 30s)}), errc::rejected,
-                   "maxSessionTimeout");
+    expect_failure(mine.renew(std::vector<held_lease>{lease_of("key", won.token, 30s)}),
+                   errc::rejected, "maxSessionTimeout");
 }
 
 // Goal: a leader that hears of sessions late ends none before its lease. Method: a server with a
@@ -120,7 +120,7 @@ TEST_F(ShortSessions, ASessionThatExpiresLosesItsLeasesAndTheNextOneWorks) {
     proxy.resume(direction::to_server);
     proxy.resume(direction::to_client);
     until([&] {
-        const auto got = mine.renew(std::vector<held>{lease_of("key", won.token, won.ttl)});
+        const auto got = mine.renew(std::vector<held_lease>{lease_of("key", won.token, won.ttl)});
         return got.has_value() && got->front() == renewal::lost;
     });
     until([&] {
@@ -228,7 +228,7 @@ TEST(ZookeeperFaults, AKilledServerComesBackWithItsLeasesAndItsWaiters) {
     EXPECT_EQ(woke.get(), wait_end::changed);
     server.start();
     until([&] {
-        const auto got = mine.renew(std::vector<held>{lease_of("key", token, 60s)});
+        const auto got = mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)});
         return got.has_value() && got->front() == renewal::renewed;
     });
     enough = true;
@@ -339,7 +339,7 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNoKeyHasTwoHolders) {
     third.thaw();
     until(
         [&] {
-            const auto got = a.renew(std::vector<held>{lease_of("kept", kept, 60s)});
+            const auto got = a.renew(std::vector<held_lease>{lease_of("kept", kept, 60s)});
             return got.has_value() && got->front() == renewal::renewed;
         },
         60s);

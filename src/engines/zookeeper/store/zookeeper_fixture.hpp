@@ -1,7 +1,7 @@
 // What the tests of the ZooKeeper store share: settings, and the tree as an operator sees it.
 #pragma once
 
-#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "engines/zookeeper/store/make_zookeeper_store.hpp"
 
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"

@@ -1,45 +1,45 @@
-#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "engines/zookeeper/store/make_zookeeper_store.hpp"
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/text.hpp"
-#include "engines/zookeeper/store/tree_store.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 
 #include <algorithm>
 
 namespace pawl::zookeeper {
 
-tree_store::tree_store(net::loop& where, zookeeper_settings settings)
+zookeeper_store::zookeeper_store(net::loop& where, zookeeper_settings settings)
     : loop_{where},
       settings_{std::make_shared<const zookeeper_settings>(std::move(settings))},
       tree_{std::make_unique<ensemble>(where, settings_)},
       expiries_{expiry_schedule::make(where, settings_->common.timeout)} {}
 
-tree_store::~tree_store() { expiries_->close_from_anywhere(); }
+zookeeper_store::~zookeeper_store() { expiries_->close_from_anywhere(); }
 
-failure tree_store::too_slow(std::string_view what) const {
+failure zookeeper_store::too_slow(std::string_view what) const {
     return {errc::unreachable, tree_->place() + ": others were faster at " + std::string{what} +
                                    " for " + base::format_duration(settings_->common.timeout)};
 }
 
-std::string tree_store::fresh_lease_name() { return "lease-" + ids_.next().substr(0, 16); }
-std::string tree_store::fresh_origin_name() {
+std::string zookeeper_store::fresh_lease_name() { return "lease-" + ids_.next().substr(0, 16); }
+std::string zookeeper_store::fresh_origin_name() {
     return std::string{origin_prefix} + ids_.next().substr(0, 16);
 }
 
 // Without any reading of the leader's clock, the moment of its last renewal is as good as any.
-std::int64_t tree_store::now_for(const view& seen) const {
+std::int64_t zookeeper_store::now_for(const view& seen) const {
     if (tree_->has_clock()) return tree_->estimate_clock();
     return std::max(seen.renewed, seen.record.acquired);
 }
 
-void tree_store::forget_what_is_over(const std::string& key, view& seen) const {
-    if (seen.alive && expiries_->is_over(tree_->lease_path(key, seen))) seen.alive = false;
+void zookeeper_store::forget_what_is_over(const std::string& key, view& seen) const {
+    if (seen.alive && expiries_->has_expired(tree_->lease_path(key, seen))) seen.alive = false;
 }
 
 // The state that the rules decide on. A lease lives as long as its znode, whatever its time says.
-rules::lease_state tree_store::state_of(const view& seen, std::int64_t now) const {
-    rules::lease_state state;
+rules::lease_record zookeeper_store::state_of(const view& seen, std::int64_t now) const {
+    rules::lease_record state;
     if (!seen.exists) return state;
     const auto& from = seen.record;
     if (!from.lease.empty()) state.holder = from.token;
@@ -58,7 +58,7 @@ rules::lease_state tree_store::state_of(const view& seen, std::int64_t now) cons
 
 std::shared_ptr<lease_store> make_zookeeper_store(net::loop& where, zookeeper_settings settings) {
     base::ensure(!base::name_space_fault(settings.common.name_space) && !settings.servers.empty());
-    return std::make_shared<tree_store>(where, std::move(settings));
+    return std::make_shared<zookeeper_store>(where, std::move(settings));
 }
 
 }  // namespace pawl::zookeeper

@@ -389,9 +389,9 @@ TEST_F(ZookeeperStore, AConnectionThatWasCutIsMadeAnewAndLeasesLiveOn) {
     const auto token = mine.granted(fresh_claim("key", 60s));
     for (int i = 0; i < 5; ++i) {
         proxy.cut();
-        auto renewed = mine.renew(std::vector<held>{lease_of("key", token, 60s)});
+        auto renewed = mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)});
         if (renewed.has_error())
-            renewed = mine.renew(std::vector<held>{lease_of("key", token, 60s)});
+            renewed = mine.renew(std::vector<held_lease>{lease_of("key", token, 60s)});
         ASSERT_TRUE(renewed.has_value()) << renewed.error().detail;
         EXPECT_EQ(renewed->front(), renewal::renewed);
     }
