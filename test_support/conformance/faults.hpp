@@ -143,6 +143,36 @@ inline void expect_eight_withdrawals_remembered(client& mine) {
     EXPECT_GT(number(mine.granted(dead[0])), 0u);
 }
 
+// Goal: a withdrawn claim that comes late finds the trace of that, however old the record was that
+// it is in. Method: `age` takes the last use of all records beyond the retention; others come and
+// go until the old ones have been purged. After five seconds the trace may go, too, as no request
+// is under way for longer: then once more, as a machine may stand still.
+template <class Age>
+void expect_the_trace_to_outlive_an_old_record(client& mine, const Age& age) {
+    const auto come_and_go = [&](const std::string& key) {
+        EXPECT_TRUE(yes(mine.release(key, mine.granted(fresh_claim(key)))));
+    };
+    bool in_time = false;
+    for (int i = 0; i < 5 && !in_time; ++i) {
+        const auto key = "key/" + std::to_string(i), old = "old/" + std::to_string(i);
+        come_and_go(key);
+        come_and_go(old);
+        age();
+        const auto late = fresh_claim(key);
+        const auto before = lease_clock::now();
+        EXPECT_FALSE(yes(mine.withdraw({key, late.id})));
+        until([&] {
+            come_and_go("other");
+            const auto seen = mine.inspect(old);
+            return seen.has_value() && !seen->has_value();
+        });
+        const auto answer = mine.acquire(late);
+        in_time = lease_clock::now() - before < 5s;
+        EXPECT_TRUE(!in_time || (answer.has_value() && std::holds_alternative<busy>(*answer)));
+    }
+    EXPECT_TRUE(in_time);
+}
+
 // Goal: many callers share a client. Method: each takes and releases a key of its own in turn.
 inline void expect_callers_served(client& mine, int callers) {
     std::vector<std::jthread> threads;

@@ -1,6 +1,7 @@
 // Release and forced release, the fence, and the end of records that are past their retention.
 #include "engines/cas/store/cas_store.hpp"
 
+#include "engines/rules/store/retention.hpp"
 #include "net/unattended.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -15,10 +16,6 @@ namespace {
 constexpr int grants_per_purge = 32;
 constexpr std::size_t purge_page_max = 100;
 constexpr millis purge_pause_max{60'000};
-
-// A claim that comes late must find its record, or the trace of its withdrawal, whatever the
-// retention: requests do not stay under way for longer.
-constexpr millis retention_min{1'000};
 
 }  // namespace
 
@@ -101,7 +98,7 @@ async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, i
     auto found = co_await std::move(asking);
     if (found.has_error()) co_return found.error();
     const auto bounds = records_->known_clock();
-    const auto retention = std::max(settings_.common.retention, retention_min);
+    const auto retention = rules::kept_for(settings_.common.retention);
     fence_token floor{};
     std::vector<std::pair<std::string, version>> old;
     for (auto& [key, stands] : found->records) {

@@ -100,6 +100,8 @@ TEST_F(MysqlLocks, ALockedOldRecordHoldsUpNoNewKey) {
     auto mine = open(settings);
     for (const auto* key : {"dead", "gone"})
         EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+    server().ask(
+        "UPDATE pawl.pawl_lease SET until_at = until_at - 3600000000 WHERE name_space = 'swept'");
     auto outsider = server().hold(
         "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = 'swept' AND lock_key "
         "= 'dead' FOR UPDATE");

@@ -9,6 +9,7 @@
 #include "engines/mysql/store/examination.hpp"
 #include "engines/mysql/store/key_poller.hpp"
 #include "engines/mysql/store/statements.hpp"
+#include "engines/rules/store/retention.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
 
@@ -607,7 +608,7 @@ awaitable<void> mysql_store::sweep(std::shared_ptr<mysql_store> self) {
         ~finished() { flag = false; }
     };
     const finished at_the_end{self->sweeping_};
-    const auto retention = micros_text(self->settings_->common.retention);
+    const auto retention = micros_text(rules::kept_for(self->settings_->common.retention));
     auto text = statements::all().sweep.with({{"space", self->space_},
                                               {"after", literal(self->sweep_from_)},
                                               {"limit", std::to_string(records_per_sweep)},

@@ -179,6 +179,17 @@ TEST_F(MysqlStore, TheLastEightWithdrawnClaimsAreRemembered) {
     conformance::expect_eight_withdrawals_remembered(mine);
 }
 
+TEST_F(MysqlStore, AWithdrawnClaimThatComesLateFindsItsTraceInAnOldRecord) {
+    auto settings = here();
+    settings.common.retention = 1ms;
+    auto mine = open(settings);
+    conformance::expect_the_trace_to_outlive_an_old_record(mine, [&] {
+        server().ask(
+            "UPDATE pawl.pawl_lease SET until_at = until_at - 3600000000 WHERE name_space = '" +
+            settings.common.name_space + "'");
+    });
+}
+
 // Goal: an answer that was lost costs nothing. Method: the proxy holds it back and cuts; the same
 // claim is then repeated, or withdrawn.
 TEST_F(MysqlStore, AConnectionCutMidRequestIsAnUnknownOutcomeThatTheSameClaimResolves) {

@@ -153,6 +153,15 @@ TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
     conformance::expect_eight_withdrawals_remembered(mine);
 }
 
+TEST(PostgresqlFault, AWithdrawnClaimThatComesLateFindsItsTraceInAnOldRecord) {
+    postgresql_server server;
+    auto settings = on_port(server.port());
+    settings.common.retention = 1ms;
+    auto mine = open(settings);
+    conformance::expect_the_trace_to_outlive_an_old_record(
+        mine, [&] { server.ask("UPDATE pawl.lease SET until = until - interval '1 hour'"); });
+}
+
 TEST(PostgresqlFault, AFrozenServerIsUnknownWithinTheTimeoutAndBackWhenItThaws) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 1s));

@@ -9,6 +9,7 @@
 #include "engines/postgresql/store/known_keys.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
+#include "engines/rules/store/retention.hpp"
 #include "net/renew_in_batches.hpp"
 
 #include <pawl/spi/rules.hpp>
@@ -436,7 +437,7 @@ void postgresql_store::purge_now_and_then() {
 boost::asio::awaitable<void> postgresql_store::purge(std::shared_ptr<postgresql_store> self) {
     auto asked = self->call(self->text_->purge);
     asked.add_bytes(self->purged_to_);
-    asked.add(std::int64_t{self->settings_->common.retention.count()});
+    asked.add(std::int64_t{rules::kept_for(self->settings_->common.retention).count()});
     asked.add_count(purge_batch_max);
     auto asking = self->pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);

@@ -83,8 +83,8 @@ TEST(PostgresqlStore, TheScriptChangesNothingTheSecondTime) {
 
 // What came after the first release of the script.
 constexpr const char* drop_newer_functions =
-    "DROP FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, pawl.bounded_fence_v1, "
-    "pawl.bound_locks";
+    "DROP FUNCTION pawl.withdraw_v3, pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, "
+    "pawl.bounded_fence_v1, pawl.bound_locks";
 
 // Goal: a newer pawl finds the functions of an older one, whose agents go on beside it. Method: a
 // schema without the newer functions, which its owner may add.

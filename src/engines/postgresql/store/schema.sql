@@ -281,7 +281,7 @@ END
 $$;
 
 -- due: the occurrence that is given back, if this claim was the last to be granted and marked it.
-CREATE OR REPLACE FUNCTION pawl.withdraw_v2(space text, given_up bytea, id bytea, due bigint)
+CREATE OR REPLACE FUNCTION pawl.withdraw_v3(space text, given_up bytea, id bytea, due bigint)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -314,7 +314,8 @@ BEGIN
   END IF;
   UPDATE pawl.lease AS l
   SET holder = CASE WHEN was_last THEN 0 ELSE l.holder END,
-      until = CASE WHEN was_held THEN here ELSE l.until END,
+      -- Its last use is now: a claim that comes late must find its id, however old the record was.
+      until = CASE WHEN was_held OR l.until < here THEN here ELSE l.until END,
       last_done = CASE WHEN was_last AND l.last_done = due THEN due - 1 ELSE l.last_done END,
       claim_id = CASE WHEN was_last THEN '' ELSE l.claim_id END,
       waited = l.waited AND NOT was_held,
@@ -327,10 +328,16 @@ BEGIN
 END
 $$;
 
--- For agents that do not know withdraw_v2.
+-- For agents that do not know withdraw_v3.
+CREATE OR REPLACE FUNCTION pawl.withdraw_v2(space text, given_up bytea, id bytea, due bigint)
+RETURNS boolean
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pawl.withdraw_v3(space, given_up, id, due)
+$$;
+
 CREATE OR REPLACE FUNCTION pawl.withdraw_v1(space text, given_up bytea, id bytea) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pawl.withdraw_v2(space, given_up, id, NULL)
+  SELECT pawl.withdraw_v3(space, given_up, id, NULL)
 $$;
 
 -- The places in the arrays, from 1, of those that were renewed, and of those whose row another session

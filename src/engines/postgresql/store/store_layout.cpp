@@ -8,7 +8,7 @@ const layout_plan& store_layout() {
     static const layout_plan plan{embedded::schema_sql,
                                   "postgresql.sql",
                                   "layout",
-                                  "bounded_fence_v1(text, bytea, bigint, boolean, boolean, bigint)",
+                                  "withdraw_v3(text, bytea, bytea, bigint)",
                                   "layout",
                                   1,
                                   "lease"};

@@ -321,6 +321,20 @@ TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
     conformance::expect_eight_withdrawals_remembered(mine);
 }
 
+// Goal: the trace of a withdrawal outlives a claim that comes late, whatever the retention. Method:
+// what Redis says of its end.
+TEST(RedisStore, ATraceOutlivesAShortRetention) {
+    redis_server server;
+    auto settings = on_port(server.port());
+    settings.common.retention = 1ms;
+    auto mine = open(settings);
+    const auto before = lease_clock::now();
+    EXPECT_FALSE(*mine.withdraw({"key", fresh_claim("key").id}));
+    const auto left = millis{std::stoll(server.ask({"PTTL", "pawl:lock:key"}))};
+    EXPECT_GT(left + (lease_clock::now() - before), 4900ms);
+    EXPECT_LE(left, 5000ms);
+}
+
 // ---- Waiting
 
 TEST(RedisStore, ALostConnectionWakesTheWaiters) {

@@ -1,11 +1,20 @@
 #include "engines/redlock/store/quorum.hpp"
 
 #include "base/ensure.hpp"
-#include "engines/redlock/store/election.hpp"
+#include "engines/redlock/store/majority_claim.hpp"
+#include "engines/rules/store/retention.hpp"
 
 #include <algorithm>
 
 namespace pawl::redlock {
+namespace {
+
+redlock_settings with_kept_records(redlock_settings settings) {
+    settings.common.retention = rules::kept_for(settings.common.retention);
+    return settings;
+}
+
+}  // namespace
 
 quorum::quorum(net::loop& where, redlock_settings settings)
     : lock_prefix{settings.common.name_space + ":redlock:"},

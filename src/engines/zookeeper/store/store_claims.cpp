@@ -1,6 +1,7 @@
 // Claims, and the sweep that claims set off.
 #include "base/duration.hpp"
-#include "engines/zookeeper/store/tree_store.hpp"
+#include "engines/rules/store/retention.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -14,9 +15,6 @@ namespace {
 constexpr std::size_t sweep_batch = 64;
 constexpr millis sweep_pause_min{20};
 constexpr millis sweep_pause_max{60'000};
-// A claim that comes late must find its record, or the trace of its withdrawal, whatever the
-// retention: none is under way for longer.
-constexpr millis retention_min{5'000};
 // Beside one in a hundred for the rates of two clocks.
 constexpr millis overdue_margin{100};
 // How soon to ask again for a lease that should have ended by now.
@@ -277,7 +275,7 @@ std::optional<request> zookeeper_store::sweeping_of(const std::string& path,
                                                     const answer& record) const {
     using kind = operation::kind;
     const bool is_held = !std::all_of(children.begin(), children.end(), is_origin);
-    const auto kept_for = std::max(settings_->common.retention, retention_min);
+    const auto kept_for = rules::kept_for(settings_->common.retention);
     const auto oldest = tree_->estimate_clock() - kept_for.count();
     if (!record.done() || is_held || record.stat.modified >= oldest) return std::nullopt;
     auto parsed = parse_record(record.text, tree_->stamp_of(record.stat));
