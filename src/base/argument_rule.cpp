@@ -1,5 +1,6 @@
 #include "base/argument_rule.hpp"
 
+#include "base/digest.hpp"
 #include "base/text.hpp"
 
 #include <fnmatch.h>
@@ -11,7 +12,7 @@
 namespace pawl::base {
 namespace {
 
-constexpr std::size_t quoted_bytes_max = 4096;
+constexpr std::size_t quoted_bytes_max = 700;  // with a digest less than a journal keeps
 
 // Whether it may lead out of the folder that it begins with: "..", between what parts paths, or the
 // value of an option from its name.
@@ -66,10 +67,14 @@ std::string quoted_words(const std::vector<std::string>& words) {
             else
                 line += letter;
         line += '\'';
-        if (line.size() > quoted_bytes_max)
-            return printable(line.substr(0, quoted_bytes_max)) + "…";
     }
-    return printable(line);
+    if (line.size() <= quoted_bytes_max) return printable(line);
+    // What is not shown is known by its digest: printf '%s\0' WORD… | sha256sum
+    std::string all;
+    for (const auto& one : words) all.append(one).push_back('\0');
+    return "(" + std::to_string(words.size()) + " of " + std::to_string(all.size() - words.size()) +
+           " bytes, sha256 " + sha256_hex(all) + ") " +
+           printable(line.substr(0, quoted_bytes_max)) + "…";
 }
 
 }  // namespace pawl::base

@@ -22,7 +22,8 @@ struct argument_rule {
 std::optional<std::string> argument_fault(const argument_rule& rule, const std::string& job,
                                           const std::vector<std::string>& arguments);
 
-// As a shell would take them, on one line: 'first' 'it'\''s the second'. At most 4 KiB of them.
+// As a shell would take them, on one line: 'first' 'it'\''s the second'. Of long ones their
+// number, a digest and the beginning.
 std::string quoted_words(const std::vector<std::string>& words);
 
 }  // namespace pawl::base

@@ -1,5 +1,7 @@
 #include "base/argument_rule.hpp"
 
+#include "base/digest.hpp"
+
 #include <gtest/gtest.h>
 
 namespace pawl::base {
@@ -40,6 +42,19 @@ TEST(ArgumentRule, NoWildcardLeadsOutOfAFolder) {
                "--in=../x", "--in=a:../x", "/old/../x", "/new/../x", "up/../c"})
         EXPECT_TRUE(argument_fault(rule, "j", {bad})) << bad;
     EXPECT_EQ(argument_fault({.any = true}, "j", {"../x"}), std::nullopt);
+}
+
+// Goal: what is passed behind the first kilobyte is recorded as well, where one kilobyte is kept.
+// Method: two sets of arguments that begin alike.
+TEST(ArgumentRule, ArgumentsThatAreTooLongToBeShownAreKnownByTheirDigest) {
+    const std::string padding(1'010, 'x');
+    const auto shown = quoted_words({"--note=" + padding, "--delete-all"});
+    EXPECT_LT(shown.size(), 900u);
+    const auto head = "(2 of 1029 bytes, sha256 " +
+                      sha256_hex("--note=" + padding + std::string{"\0--delete-all\0", 14}) +
+                      ") '--note=xxxxx";
+    EXPECT_EQ(shown.substr(0, head.size()), head);
+    EXPECT_NE(shown, quoted_words({"--note=" + padding, "--delete-one"}));
 }
 
 // What is recorded of them can be read back, and takes no terminal over.

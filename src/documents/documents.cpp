@@ -160,6 +160,11 @@ fence_token releasable(const record& shown) noexcept {
     return shown.remaining.count() > 0 ? shown.last_token : fence_token{};
 }
 
+std::string in_doubt(std::string detail) {
+    constexpr std::string_view doubt = "(whether it took effect is not known)";
+    return detail.empty() ? std::string{doubt} : std::string{doubt} + " " + std::move(detail);
+}
+
 std::string force_release_detail(const record& shown, std::string_view reason) {
     const auto token = std::to_string(number(releasable(shown)));
     return (number(shown.holder) != 0 ? "token " + token + " of " + shown.owner

@@ -71,6 +71,10 @@ fence_token releasable(const record& shown) noexcept;
 std::string force_release_detail(const record& shown, std::string_view reason);
 std::string force_release_line(const record& shown, std::string_view reason);
 
+// What the audit keeps of a change that may have been made: the doubt comes first, as long details
+// are cut off.
+std::string in_doubt(std::string detail);
+
 // OK, WARN or FAIL.
 std::string_view word_of(severity level);
 

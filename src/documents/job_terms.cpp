@@ -121,6 +121,19 @@ std::string words_of_request(checkpoint_source past, const std::vector<std::stri
     return words + (words.empty() ? "" : ", ") + "arguments " + base::quoted_words(arguments);
 }
 
+std::string words_of_queued(const queued_count& count, std::string words) {
+    std::string first;
+    if (count.queued < count.wanted)
+        first = "only " + std::to_string(count.queued) + " of " + std::to_string(count.wanted) +
+                " partitions";
+    if (!count.is_last_sure)
+        first += std::string{first.empty() ? "" : " "} +
+                 (count.wanted > 1 ? "(whether the last was queued is not known)"
+                                   : "(whether it was queued is not known)");
+    if (first.empty()) return words;
+    return words.empty() ? first : first + ": " + words;
+}
+
 json::object dry_run_of(const job_terms& job, const std::vector<std::string>& arguments,
                         std::size_t live_nodes, const std::vector<planned_run>& runs) {
     const auto* told = job.definition.if_contains("command");

@@ -50,7 +50,16 @@ std::string unknown_job(std::string_view name, const std::vector<std::string_vie
                         std::string_view otherwise);
 
 // What the audit says of a manual run: "resume", and the arguments.
-std::string words_of_request(inheritance past, const std::vector<std::string>& arguments);
+std::string words_of_request(checkpoint_source past, const std::vector<std::string>& arguments);
+
+// What became of a request for runs of some partitions.
+struct queued_count {
+    std::size_t queued = 0;  // with the last, also where that is not known
+    std::size_t wanted = 0;
+    bool is_last_sure = true;
+};
+// What the audit says of it.
+std::string words_of_queued(const queued_count& count, std::string words);
 
 // What would run of a job, and what it would be given.
 struct planned_run {

@@ -14,6 +14,7 @@
 #include "documents/reason.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "engines/rules/journal/texts.hpp"
+#include "runtime/change_effect.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -291,8 +292,9 @@ awaitable<http::response> show_what_would_run(shared_context around,
 
 struct queued_runs {
     std::vector<std::string> ids{};
-    std::optional<failure> trouble{};  // behind those
     std::size_t wanted = 0;
+    std::optional<failure> trouble{};  // behind those
+    bool is_last_sure = true;          // the last of the ids is queued for sure
     std::string rejected{};            // one line; nothing is queued then
 };
 
@@ -319,9 +321,9 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
         made.trouble = look->error();
         co_return made;
     }
+    made.wanted = partitions->size();
     const journals::queue_size wanted{partitions->size(),
                                       partitions->size() * journals::bytes_of(request->arguments)};
-    made.wanted = partitions->size();
     if (auto full =
             journals::request_fault((*look)->queued, (*look)->queued_of_job(job->name), wanted)) {
         made.rejected = std::move(*full);
@@ -337,14 +339,21 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
         what.starts_from =
             request->resume ? checkpoint_source::last_saved : checkpoint_source::none;
         what.by = user;
-        auto id = what.id;
-        auto adding = around->records->add_trigger(std::move(what));
+        auto adding = runtime::make_change([records = around->records, what] {
+            return records->add_trigger(what);
+        });
         const auto added = co_await std::move(adding);
         if (added.has_error()) {
             made.trouble = added.error();
             co_return made;
         }
-        made.ids.push_back(std::move(id));
+        made.ids.push_back(std::move(what.id));
+        if (*added == runtime::change_effect::unknown) {
+            made.is_last_sure = false;
+            made.trouble = failure{errc::outcome_unknown,
+                                   "the journal did not say whether the last was queued"};
+            co_return made;
+        }
     }
     co_return made;
 }
@@ -358,14 +367,20 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
     if (!queued.rejected.empty()) co_return problem(409, queued.rejected);
     if (queued.trouble && queued.ids.empty()) co_return problem_of(*queued.trouble);
     json::array ids(queued.ids.begin(), queued.ids.end());
+    const auto past = request->resume ? checkpoint_source::last_saved : checkpoint_source::none;
+    const documents::queued_count count{queued.ids.size(), queued.wanted, queued.is_last_sure};
+    auto words = documents::words_of_queued(
+        count, documents::words_of_request(past, request->arguments));
+    auto telling = audit_change(around, asked, "job.run", job->name, std::move(words));
+    co_await std::move(telling);
     if (queued.trouble) {
         json::object more;
         more["ids"] = std::move(ids);
-        auto partly =
-            problem(503, "only some partitions were queued, see ids: " + queued.trouble->detail,
-                    std::move(more));
-        partly.set("Retry-After", "1");
-        co_return partly;
+        co_return unknown_outcome(
+            count.wanted > 1
+                ? "only some partitions were queued, see ids: " + queued.trouble->detail
+                : "the journal did not say whether the run was queued: look at the run in ids",
+            std::move(more));
     }
     json::object document;
     document["job"] = job->name;
@@ -407,6 +422,10 @@ awaitable<http::response> run(shared_context around, shared_call asked) {
 
 // -- to pause and resume
 
+std::string told_of(runtime::change_effect done, std::string reason) {
+    return done == runtime::change_effect::made ? reason : documents::in_doubt(std::move(reason));
+}
+
 http::response paused_response(const std::string& name, bool paused, bool changed) {
     json::object document;
     document["name"] = name;
@@ -431,14 +450,19 @@ awaitable<http::response> pause(shared_context around, shared_call asked) {
     if (const auto full = journals::pause_fault((*look)->seen, name)) co_return problem(409, *full);
     look.reset();
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
-    auto pausing = around->records->pause(name, reason, asked->who.name);
-    const auto changed = co_await std::move(pausing);
-    if (changed.has_error()) co_return problem_of(changed.error());
-    if (*changed) {
-        auto telling = audit_change(around, asked, "job.pause", name, reason);
-        co_await std::move(telling);
-    }
-    co_return paused_response(name, true, *changed);
+    auto pausing = runtime::make_change(
+        [records = around->records, name, reason, user = asked->who.name] {
+            return records->pause_job(name, reason, user);
+        });
+    const auto done = co_await std::move(pausing);
+    if (done.has_error()) co_return problem_of(done.error());
+    if (*done == runtime::change_effect::none) co_return paused_response(name, true, false);
+    auto telling = audit_change(around, asked, "job.pause", name, told_of(*done, reason));
+    co_await std::move(telling);
+    if (*done == runtime::change_effect::unknown)
+        co_return unknown_outcome("the journal did not say whether the job '" +
+                                  base::printable(name) + "' was paused: look again");
+    co_return paused_response(name, true, true);
 }
 
 awaitable<http::response> resume(shared_context around, shared_call asked) {
@@ -451,17 +475,22 @@ awaitable<http::response> resume(shared_context around, shared_call asked) {
     const auto name = asked->path.at("name");
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     // Of a job that no agent has any more as well: its pause would wait for it for ever.
-    auto resuming = around->records->unpause(name);
-    const auto changed = co_await std::move(resuming);
-    if (changed.has_error()) co_return problem_of(changed.error());
-    if (!*changed) {
+    auto resuming = runtime::make_change(
+        [records = around->records, name] { return records->resume_job(name); });
+    const auto done = co_await std::move(resuming);
+    if (done.has_error()) co_return problem_of(done.error());
+    if (*done == runtime::change_effect::none) {
         auto finding = find_job(around, name);
         auto found = co_await std::move(finding);
         if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
         co_return paused_response(name, false, false);
     }
-    auto telling = audit_change(around, asked, "job.resume", name, reason.value_or(""));
+    auto telling =
+        audit_change(around, asked, "job.resume", name, told_of(*done, reason.value_or("")));
     co_await std::move(telling);
+    if (*done == runtime::change_effect::unknown)
+        co_return unknown_outcome("the journal did not say whether the job '" +
+                                  base::printable(name) + "' was resumed: look again");
     co_return paused_response(name, false, true);
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "documents/reason.hpp"
+#include "runtime/change_effect.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 
 namespace json = boost::json;
 using boost::asio::awaitable;
+using runtime::change_effect;
 
 constexpr std::chrono::seconds full_retry{5};
 // Each may have a checkpoint of 64 KiB: how many are read at once follows from those before.
@@ -245,6 +247,11 @@ http::response over_already(const run_record& run) {
         std::move(more));
 }
 
+http::response unknown_cancel(const std::string& id) {
+    return unknown_outcome("the journal did not say whether the run " + quoted(id) +
+                           " was cancelled: look again");
+}
+
 awaitable<http::response> cancel(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     body_reader body{*asked->request, {"reason"}};
@@ -260,13 +267,25 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     if (waiting.has_error()) co_return problem_of(waiting.error());
     if (*waiting) {
         const auto job = (*waiting)->job;
-        auto removing = around->records->remove_trigger(id);
+        auto removing = runtime::make_change(
+            [records = around->records, id] { return records->remove_trigger(id); });
         const auto removed = co_await std::move(removing);
         if (removed.has_error()) co_return problem_of(removed.error());
-        if (*removed) {
-            auto telling =
-                audit_change(around, asked, "run.cancel", id, documents::cancel_words(job, reason));
+        bool is_withdrawn = *removed == change_effect::made;
+        bool is_known = *removed != change_effect::unknown;
+        if (*removed == change_effect::settled) {
+            // Gone since it was looked at: withdrawn, or begun by an agent.
+            auto finding = around->records->find_run(id);
+            const auto begun = co_await std::move(finding);
+            is_known = begun.has_value();
+            is_withdrawn = is_known && !*begun;
+        }
+        if (is_withdrawn || !is_known) {
+            auto words = documents::cancel_words(job, reason);
+            if (*removed != change_effect::made) words = documents::in_doubt(std::move(words));
+            auto telling = audit_change(around, asked, "run.cancel", id, std::move(words));
             co_await std::move(telling);
+            if (!is_known) co_return unknown_cancel(id);
             co_return cancelled(id, job, true, run_status::cancelled);
         }
     }
@@ -276,10 +295,20 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     const auto& run = std::get<run_record>(found);
     if (is_finished(run.status)) co_return over_already(run);
     auto words = documents::cancel_words(asked->who.name, reason);
-    auto requesting = around->records->request_cancel(id, std::move(words));
-    const auto told = co_await std::move(requesting);
-    if (told.has_error()) co_return problem_of(told.error());
-    if (!*told) {
+    auto requesting = runtime::make_change([records = around->records, id, words] {
+        return records->request_cancel(id, words);
+    });
+    const auto done = co_await std::move(requesting);
+    if (done.has_error()) co_return problem_of(done.error());
+    auto detail = documents::cancel_words(run.job, reason);
+    if (*done == change_effect::settled || *done == change_effect::unknown)
+        detail = documents::in_doubt(std::move(detail));
+    if (*done != change_effect::none) {
+        auto telling = audit_change(around, asked, "run.cancel", id, std::move(detail));
+        co_await std::move(telling);
+    }
+    if (*done == change_effect::unknown) co_return unknown_cancel(id);
+    if (*done != change_effect::made) {
         // It may have ended since it was found.
         auto again = around->records->find_run(id);
         const auto ended = co_await std::move(again);

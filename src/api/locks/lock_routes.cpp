@@ -14,6 +14,7 @@
 #include "base/utf8.hpp"
 #include "documents/documents.hpp"
 #include "documents/reason.hpp"
+#include "runtime/change_effect.hpp"
 #include "schedule/dispatcher.hpp"
 
 #include <algorithm>
@@ -30,8 +31,6 @@ namespace json = boost::json;
 
 // The route of seed 004 takes a key alone; the audit wants to know why.
 constexpr std::string_view compat_reason = "released through /api/locks/release";
-// A forced release without an answer is asked for again, so often in all.
-constexpr int force_release_attempts = 2;
 // Of the started runs of one job: as many as it can have partitions.
 constexpr std::size_t runs_looked_at = 2 * page_limit_max;
 // A page that ends with a key that is no UTF-8 is that much longer at most.
@@ -148,7 +147,7 @@ awaitable<millis> cooldown_of(shared_context around, record lock) {
     const auto entry = co_await std::move(looking);
     if (!holder.run || nodes.has_error() || entry.has_error() || !*entry) co_return ttl_max;
     const bool is_heard = std::any_of(nodes->begin(), nodes->end(), [&](const node_entry& one) {
-        return one.id == lock.owner && one.age <= schedule::node_silence_max;
+        return one.id == lock.owner && one.age <= schedule::node_heartbeat_timeout;
     });
     const auto job = terms_of(*around, **entry);
     const auto interval = renew_interval_of(*job);
@@ -191,8 +190,6 @@ struct forced_release {
     delaying how = delaying::until_stopped;
 };
 
-enum class force_released { yes, no, unknown };
-
 awaitable<http::response> passed_on(shared_context around, record lock, fence_token asked_for) {
     auto looking = store_of(*around).inspect(lock.key);
     const auto seen = co_await std::move(looking);
@@ -209,21 +206,6 @@ awaitable<http::response> passed_on(shared_context around, record lock, fence_to
                       std::move(more));
 }
 
-async<force_released> force_release(shared_context around, record lock, millis delay) {
-    bool uncertain = false;
-    for (int attempt = 1;; ++attempt) {
-        auto releasing =
-            store_of(*around).force_release(lock.key, documents::releasable(lock), delay);
-        const auto done = co_await std::move(releasing);
-        if (done.has_value() && *done) co_return force_released::yes;
-        // The first request may have done it: then the second finds no holder.
-        if (done.has_value()) co_return uncertain ? force_released::unknown : force_released::no;
-        uncertain = uncertain || done.error().code == errc::outcome_unknown;
-        if (!uncertain) co_return done.error();
-        if (attempt == force_release_attempts) co_return force_released::unknown;
-    }
-}
-
 awaitable<http::response> carry_out(shared_context around, shared_call asked, forced_release what) {
     const auto& lock = what.lock;
     millis delay{0};
@@ -231,31 +213,29 @@ awaitable<http::response> carry_out(shared_context around, shared_call asked, fo
         auto waiting = cooldown_of(around, lock);
         delay = co_await std::move(waiting);
     }
-    auto releasing = force_release(around, lock, delay);
+    auto releasing = runtime::make_change([around, lock, delay] {
+        return store_of(*around).force_release(lock.key, documents::releasable(lock), delay);
+    });
     const auto done = co_await std::move(releasing);
     if (done.has_error()) co_return problem_of(done.error());
-    if (*done == force_released::no) {
+    if (*done == runtime::change_effect::none) {
         auto telling = passed_on(around, lock, documents::releasable(lock));
         co_return co_await std::move(telling);
     }
-    const bool sure = *done == force_released::yes;
+    // Where the second request found no holder, the key may have passed on by itself.
+    const bool sure = *done == runtime::change_effect::made;
     auto line = documents::force_release_line(lock, what.reason);
-    auto detail = documents::force_release_detail(lock, what.reason);
-    if (!sure) {
-        line += "; whether it took effect is not known";
-        detail += " (whether it took effect is not known)";
-    }
+    if (!sure) line += "; whether it took effect is not known";
     if (what.how == delaying::none)
         line += "; without delay: until the old holder notices, two may run";
     around->log(log_level::warn, base::printable(line));
-    auto auditing = audit(around, asked->who.name, "lock.release", lock.key, detail);
+    auto detail = documents::force_release_detail(lock, what.reason);
+    auto auditing = audit(around, asked->who.name, "lock.release", lock.key,
+                          sure ? std::move(detail) : documents::in_doubt(std::move(detail)));
     co_await std::move(auditing);
-    if (!sure) {
-        auto made = problem(
-            503, "the store did not say whether " + shown(lock.key) + " was released: look again");
-        made.set("Retry-After", "1");
-        co_return made;
-    }
+    if (!sure)
+        co_return unknown_outcome("the store did not say whether " + shown(lock.key) +
+                                  " was released: look again");
     around->instruments->forced_release();
     auto looking = store_of(*around).inspect(lock.key);
     const auto after = co_await std::move(looking);

@@ -32,6 +32,12 @@ http::response problem(unsigned status, std::string_view detail, json::object mo
     return made;
 }
 
+http::response unknown_outcome(std::string_view detail, json::object more) {
+    auto made = problem(503, detail, std::move(more));
+    made.set("Retry-After", retry_seconds);
+    return made;
+}
+
 http::response problem_of(const failure& why) {
     switch (why.code) {
         case errc::unreachable:

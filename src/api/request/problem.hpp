@@ -24,6 +24,9 @@ http::response problem_of(const failure& why);
 // The same for a list: a cursor that no page gave is `rejected` as well, and the caller's fault.
 http::response problem_of_page(const failure& why, std::string_view after);
 
+// 503 with Retry-After: a change that may have been made.
+http::response unknown_outcome(std::string_view detail, boost::json::object more = {});
+
 // 429: a user has as many of something as one user may have.
 http::response too_many(std::string_view detail, std::chrono::seconds retry);
 

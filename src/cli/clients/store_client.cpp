@@ -9,6 +9,7 @@
 #include "cli/output/output.hpp"
 #include "documents/job_terms.hpp"
 #include "engines/rules/journal/control_limits.hpp"
+#include "runtime/change_effect.hpp"
 #include "time/pause.hpp"
 
 #include <algorithm>
@@ -18,8 +19,14 @@
 namespace pawl::cli {
 namespace {
 
+using runtime::change_effect;
+
 // Between two looks at output that is followed.
 constexpr millis follow_interval{250};
+
+store_error unknown_outcome(const std::string& what) {
+    return store_error{failure{errc::outcome_unknown, "the journal did not say " + what + "; look again"}};
+}
 
 void check_arguments(const documents::job_terms& job, const std::vector<std::string>& arguments) {
     if (const auto fault = base::argument_fault(job.arguments, job.name, arguments))
@@ -90,6 +97,17 @@ private:
     template <class T>
     T ask(async<T> asking) {
         return records().ask(std::move(asking));
+    }
+
+    change_effect make_change(std::function<async<bool>()> verb) {
+        return ask(runtime::make_change(std::move(verb)));
+    }
+    // A change that was made, or may have been, is in the audit log.
+    void note_change(change_effect done, std::string action, std::string target,
+                     std::string detail) {
+        if (done == change_effect::none) return;
+        if (done != change_effect::made) detail = documents::in_doubt(std::move(detail));
+        note_audit(std::move(action), std::move(target), std::move(detail));
     }
 
     // What was done cannot be taken back, so a failure is told with the status, behind the result.
@@ -170,7 +188,7 @@ millis store_client::release(const forced_release& what) {
     auto detail = documents::force_release_detail(shown, what.reason);
     if (unknown) {
         line += "; whether it took effect is not known";
-        detail += " (whether it took effect is not known)";
+        detail = documents::in_doubt(std::move(detail));
     }
     log(log_level::warn, line);
     if (audited)
@@ -278,6 +296,8 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         throw exit_error{status::usage, *full};
     if (live_nodes() == 0)
         log(log_level::warn, "no live agent: the run stays queued until one starts");
+    const auto past = what.resume ? checkpoint_source::last_saved : checkpoint_source::none;
+    const auto words = documents::words_of_request(past, what.arguments);
     std::vector<std::string> ids;
     for (const auto partition : partitions) {
         run_trigger one;
@@ -287,22 +307,23 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         one.arguments = what.arguments;
         one.starts_from = past;
         one.by = actor_name();
+        documents::queued_count count{ids.size(), partitions.size()};
         try {
-            ask(verbs().add_trigger(one));
-        } catch (const store_error& error) {
-            const bool unknown = error.code() == errc::outcome_unknown;
-            if (unknown) ids.push_back(one.id);
+            count.is_last_sure =
+                make_change([&] { return verbs().add_trigger(one); }) != change_effect::unknown;
+        } catch (const store_error&) {
             if (ids.empty()) throw;
             // What was queued runs.
             tell_queued_in_part(ids);
-            note_audit("job.run", job.name,
-    const auto past = what.resume ? checkpoint_source::last_saved : checkpoint_source::none;
-    const auto words = documents::words_of_request(past, what.arguments);
-                       "only " + std::to_string(ids.size()) + " of its partitions" +
-                           (unknown ? " (whether the last was queued is not known)" : ""));
+            note_audit("job.run", job.name, documents::words_of_queued(count, words));
             throw;
         }
         ids.push_back(one.id);
+        if (count.is_last_sure) continue;
+        count.queued = ids.size();
+        tell_queued_in_part(ids);
+        note_audit("job.run", job.name, documents::words_of_queued(count, words));
+        throw unknown_outcome("whether run '" + one.id + "' was queued");
     }
     note_audit("job.run", job.name, words);
     return ids;
@@ -312,18 +333,20 @@ bool store_client::pause_job(const std::string& name, const std::string& reason)
     const auto job = known_job(records(), name);
     if (const auto full = journals::pause_fault(ask(verbs().read_control_state()), job.name))
         throw exit_error{status::usage, *full};
-    const bool changed = ask(verbs().pause(job.name, reason, actor_name()));
-    if (changed) note_audit("job.pause", name, reason);
-    return changed;
+    const auto done = make_change([&] { return verbs().pause_job(job.name, reason, actor_name()); });
+    note_change(done, "job.pause", name, reason);
+    if (done == change_effect::unknown)
+        throw unknown_outcome("whether job '" + base::printable(name) + "' was paused");
+    return done != change_effect::none;
 }
 
 bool store_client::resume_job(const std::string& name) {
-    const bool changed = ask(verbs().unpause(name));
-    if (changed)
-        note_audit("job.resume", name, "");
-    else
-        known_job(records(), name);
-    return changed;
+    const auto done = make_change([&] { return verbs().resume_job(name); });
+    note_change(done, "job.resume", name, "");
+    if (done == change_effect::unknown)
+        throw unknown_outcome("whether job '" + base::printable(name) + "' was resumed");
+    if (done == change_effect::none) known_job(records(), name);
+    return done != change_effect::none;
 }
 
 // -- runs
@@ -408,14 +431,27 @@ void store_client::read_output(const std::string& id, reading how, const output_
 }
 
 cancelled_run store_client::cancel_run(const std::string& id, const std::string& reason) {
-    const auto asked = asked_for(id);
-    if (asked && ask(verbs().remove_trigger(id))) {
-        note_audit("run.cancel", id, documents::cancel_words(asked->job, reason));
-        return {asked->job, true};
+    const auto doubt = "whether run '" + base::printable(id) + "' was cancelled";
+    if (const auto asked = asked_for(id)) {
+        const auto done = make_change([&] { return verbs().remove_trigger(id); });
+        const auto detail = documents::cancel_words(asked->job, reason);
+        if (done == change_effect::unknown) note_change(done, "run.cancel", id, detail);
+        if (done == change_effect::unknown) throw unknown_outcome(doubt);
+        // Gone since it was looked at: withdrawn, or begun by an agent.
+        if (done == change_effect::made ||
+            (done == change_effect::settled && !ask(verbs().find_run(id)))) {
+            note_change(done, "run.cancel", id, detail);
+            return {asked->job, true};
+        }
     }
     const auto run = known_run(id);
     const auto words = documents::cancel_words(actor_name(), reason);
-    if (is_over(run.status) || !ask(verbs().request_cancel(id, words)))
+    auto done = change_effect::none;
+    if (!is_finished(run.status))
+        done = make_change([&] { return verbs().request_cancel(id, words); });
+    note_change(done, "run.cancel", id, documents::cancel_words(run.job, reason));
+    if (done == change_effect::unknown) throw unknown_outcome(doubt);
+    if (done != change_effect::made)
         throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
     const bool had_no_node = run.status == run_status::abandoned;
