@@ -197,8 +197,7 @@ TEST(DispatcherOutage, WhatTheStoreMayHaveForgottenIsToldAsThat) {
     auto a = one.node("a");
     const schedule_options at_times{.cron = "*/5 * * * * *"};
     a->cron.add(one.note("once", "a", {.ttl = 2s}), at_times);
-    a->cron.add(one.note("again", "a", {.ttl = 2s, .delivery = delivery::at_least_once}),
-                at_times);
+    a->cron.add(one.note("again", "a", {.ttl = 2s, .delivery = delivery::at_least_once}), at_times);
     a->start();
     for (const auto* job : {"once", "again"}) {
         const auto skipped = [&] { return one.rows(job, run_status::skipped); };

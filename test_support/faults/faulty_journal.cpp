@@ -71,6 +71,7 @@ public:
         auto listing = strict(inner_->list_runs(std::move(which), std::move(after), limit));
         auto page = co_await std::move(listing);
         if (never_ends && page.has_value() && page->next.empty()) page->next = "1";
+        if (faults_->on_runs_read) faults_->on_runs_read();
         co_return page;
     }
     async<std::vector<run_event>> history(std::string id) override {
@@ -81,7 +82,7 @@ public:
         return strict(inner_->read_output(std::move(id), offset, bytes_max));
     }
     async<bool> request_cancel(std::string id, std::string by) override {
-        return strict(inner_->request_cancel(std::move(id), std::move(by)));
+        return change(inner_->request_cancel(std::move(id), std::move(by)));
     }
     async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
         return strict(inner_->stale_runs(limit, skip));
@@ -100,16 +101,16 @@ public:
         return unless(faults_->fail_control_state, strict(inner_->read_control_state()));
     }
     async<bool> add_trigger(run_trigger what) override {
-        return strict(inner_->add_trigger(std::move(what)));
+        return change(inner_->add_trigger(std::move(what)));
     }
     async<bool> remove_trigger(std::string id) override {
-        return strict(inner_->remove_trigger(std::move(id)));
+        return change(inner_->remove_trigger(std::move(id)));
     }
     async<bool> pause_job(std::string job, std::string reason, std::string by) override {
-        return strict(inner_->pause_job(std::move(job), std::move(reason), std::move(by)));
+        return change(inner_->pause_job(std::move(job), std::move(reason), std::move(by)));
     }
     async<bool> resume_job(std::string job) override {
-        return strict(inner_->resume_job(std::move(job)));
+        return change(inner_->resume_job(std::move(job)));
     }
 
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
@@ -187,6 +188,13 @@ private:
         if (auto bad = planned()) co_return *bad;
         auto answer = co_await std::move(verb);
         if (take_one(faults_->answers_to_lose))
+            co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        co_return answer;
+    }
+    async<bool> change(async<bool> verb) {
+        auto asking = strict(std::move(verb));
+        auto answer = co_await std::move(asking);
+        if (answer.has_value() && take_one(faults_->changes_to_lose))
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
         co_return answer;
     }

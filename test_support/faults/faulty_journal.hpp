@@ -22,6 +22,8 @@ struct journal_plan {
     std::atomic<millis> reject_output_after{};  // the next chunk is rejected, so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
+    std::atomic<int> changes_to_lose{0};  // the same of pauses, resumptions, triggers and
+                                          // cancellations
     std::atomic<bool> heartbeats_lost{false};   // they have no effect, and nobody is told
     std::atomic<int> find_jobs_to_fail{0};      // the next so many questions for one job fail
     std::atomic<int> retires_to_fail{0};        // the next so many have no effect
@@ -40,6 +42,7 @@ struct journal_plan {
     std::function<void()> on_begun{};  // it has taken effect, and is not told yet
     std::function<void()> on_publication{};
     std::function<void()> on_output{};
+    std::function<void()> on_runs_read{};  // a page of runs has been read
     std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
                                      // the loop after it is there
     std::atomic<int> operations{0};  // how many verbs have been called

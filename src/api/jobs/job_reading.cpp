@@ -322,6 +322,7 @@ awaitable<std::shared_ptr<lock_reading>> read_locks(shared_context around,
 
 async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around, run_choice shown) {
     const auto now = std::make_shared<health_inputs>();
+    now->as_of = documents::unix_millis_now();
     auto looking = look_at_control(around);
     const auto look = co_await std::move(looking);
     if (look->has_error()) co_return look->error();
@@ -445,6 +446,7 @@ async<job_look> look_at_job(shared_context around, job_entry entry) {
 
 async<job_page> read_job_page(shared_context around, std::string after, std::size_t most,
                               std::size_t runs, thoroughness how) {
+    const auto as_of = documents::unix_millis_now();
     auto listing = read_entries(around, std::move(after), most);
     auto entries = co_await std::move(listing);
     if (entries.has_error()) co_return std::move(entries).error();
@@ -452,6 +454,7 @@ async<job_page> read_job_page(shared_context around, std::string after, std::siz
     auto looking = read_health_inputs(around, std::move(none));
     const auto now = co_await std::move(looking);
     if (now.has_error()) co_return now.error();
+    (*now)->as_of = as_of;
     const auto all = entries->size();
     auto reading = read_jobs(around, *now, std::move(*entries), runs, how);
     auto jobs = co_await std::move(reading);

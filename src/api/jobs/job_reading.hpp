@@ -42,6 +42,7 @@ struct health_inputs {
     std::string store_trouble{};  // one line; empty while the store answers
     std::size_t jobs = 0;         // at least
     std::int64_t now = 0;
+    std::int64_t as_of = 0;  // before the first of it was read
 };
 // Of the active runs, checkpoints are kept of those that are to be shown, within the bound.
 using run_choice = std::function<bool(const run_record&)>;

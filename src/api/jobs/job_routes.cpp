@@ -70,7 +70,7 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
     auto reading = read_job_page(around, page.after, page.limit, most, thoroughness::page);
     const auto found = co_await std::move(reading);
     if (found.has_error()) co_return problem_of(found.error());
-    list_writer jobs{around->core->loop(), "jobs"};
+    list_writer jobs{around->core->loop(), "jobs", documents::time_text(found->now->as_of)};
     std::string last;
     for (const auto& one : found->jobs) {
         jobs.add(json_of(one, *found->now, most));
@@ -116,7 +116,7 @@ json::object detail_of(const job_reading& job, const health_inputs& now) {
     }
     document["partition_states"] = std::move(parts);
     document["fence_token"] = newest;
-    document["as_of"] = documents::time_text(now.now);
+    document["as_of"] = documents::time_text(now.as_of);
     return document;
 }
 
@@ -339,9 +339,8 @@ awaitable<queued_runs> queue_runs(shared_context around, std::string user,
         what.starts_from =
             request->resume ? checkpoint_source::last_saved : checkpoint_source::none;
         what.by = user;
-        auto adding = runtime::make_change([records = around->records, what] {
-            return records->add_trigger(what);
-        });
+        auto adding = runtime::make_change(
+            [records = around->records, what] { return records->add_trigger(what); });
         const auto added = co_await std::move(adding);
         if (added.has_error()) {
             made.trouble = added.error();
@@ -369,8 +368,8 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
     json::array ids(queued.ids.begin(), queued.ids.end());
     const auto past = request->resume ? checkpoint_source::last_saved : checkpoint_source::none;
     const documents::queued_count count{queued.ids.size(), queued.wanted, queued.is_last_sure};
-    auto words = documents::words_of_queued(
-        count, documents::words_of_request(past, request->arguments));
+    auto words =
+        documents::words_of_queued(count, documents::words_of_request(past, request->arguments));
     auto telling = audit_change(around, asked, "job.run", job->name, std::move(words));
     co_await std::move(telling);
     if (queued.trouble) {
@@ -450,8 +449,8 @@ awaitable<http::response> pause(shared_context around, shared_call asked) {
     if (const auto full = journals::pause_fault((*look)->seen, name)) co_return problem(409, *full);
     look.reset();
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
-    auto pausing = runtime::make_change(
-        [records = around->records, name, reason, user = asked->who.name] {
+    auto pausing =
+        runtime::make_change([records = around->records, name, reason, user = asked->who.name] {
             return records->pause_job(name, reason, user);
         });
     const auto done = co_await std::move(pausing);

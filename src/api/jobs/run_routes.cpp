@@ -66,7 +66,7 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
     auto which = filter_of(*asked);
     if (auto* fault = std::get_if<http::response>(&which)) co_return std::move(*fault);
     const auto& page = std::get<page_request>(request);
-    list_writer runs{around->core->loop(), "runs"};
+    list_writer runs{around->core->loop(), "runs", documents::now_text()};
     auto next = page.after;
     do {
         const auto some = std::min(runs_to_read(runs), page.limit - runs.size());
@@ -127,6 +127,7 @@ awaitable<std::variant<run_record, http::response>> found_run(shared_context aro
 awaitable<http::response> show(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     const auto id = asked->path.at("id");
+    const auto as_of = documents::now_text();
     auto finding = found_run(around, id);
     auto found = co_await std::move(finding);
     if (auto* rejected = std::get_if<http::response>(&found)) co_return std::move(*rejected);
@@ -135,7 +136,7 @@ awaitable<http::response> show(shared_context around, shared_call asked) {
     const auto history = co_await std::move(reading);
     if (history.has_error()) co_return problem_of(history.error());
     auto document = documents::json_of(run, *history);
-    document["as_of"] = documents::now_text();
+    document["as_of"] = as_of;
     co_return tagged_response(*asked, document, {"as_of"});
 }
 
@@ -295,9 +296,8 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     const auto& run = std::get<run_record>(found);
     if (is_finished(run.status)) co_return over_already(run);
     auto words = documents::cancel_words(asked->who.name, reason);
-    auto requesting = runtime::make_change([records = around->records, id, words] {
-        return records->request_cancel(id, words);
-    });
+    auto requesting = runtime::make_change(
+        [records = around->records, id, words] { return records->request_cancel(id, words); });
     const auto done = co_await std::move(requesting);
     if (done.has_error()) co_return problem_of(done.error());
     auto detail = documents::cancel_words(run.job, reason);

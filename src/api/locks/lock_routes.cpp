@@ -45,8 +45,9 @@ http::response no_such_lock(std::string_view key) {
 }
 
 awaitable<http::response> page_response(shared_context around, shared_call asked,
-                                        std::vector<record> some, std::string next) {
-    list_writer locks{around->core->loop(), "locks"};
+                                        std::vector<record> some, std::string next,
+                                        std::string as_of) {
+    list_writer locks{around->core->loop(), "locks", std::move(as_of)};
     for (const auto& one : some) {
         locks.add(documents::json_of(one));
         if (!locks.turn_is_over()) continue;
@@ -62,6 +63,7 @@ awaitable<http::response> list_locks(shared_context around, shared_call asked) {
     if (const auto* bad = std::get_if<http::response>(&request)) co_return *bad;
     const auto& [after, limit] = std::get<page_request>(request);
     const auto prefix = asked->query.find("prefix");
+    const auto as_of = documents::now_text();
     auto listing =
         store_of(*around).list(prefix == asked->query.end() ? "" : prefix->second, after, limit);
     auto found = co_await std::move(listing);
@@ -75,7 +77,7 @@ awaitable<http::response> list_locks(shared_context around, shared_call asked) {
         std::move(more->records.begin(), more->records.end(), std::back_inserter(found->records));
         found->next = std::move(more->next);
     }
-    auto writing = page_response(around, asked, std::move(found->records), found->next);
+    auto writing = page_response(around, asked, std::move(found->records), found->next, as_of);
     co_return co_await std::move(writing);
 }
 
@@ -86,6 +88,7 @@ awaitable<http::response> list_active(shared_context around, shared_call asked) 
     if (const auto* bad = std::get_if<http::response>(&request)) co_return *bad;
     const auto limit = std::get<page_request>(request).limit;
     auto next = std::get<page_request>(request).after;
+    const auto as_of = documents::now_text();
     std::vector<record> active;
     for (int read = 0; read < active_pages_max; ++read) {
         auto listing = store_of(*around).list("", next, page_limit_max);
@@ -98,14 +101,14 @@ awaitable<http::response> list_active(shared_context around, shared_call asked) 
             // a request can name.
             if (active.size() >= limit && base::is_utf8(active.back().key)) {
                 next = active.back().key;
-                auto writing = page_response(around, asked, std::move(active), next);
+                auto writing = page_response(around, asked, std::move(active), next, as_of);
                 co_return co_await std::move(writing);
             }
             active.push_back(one);
         }
         if (next.empty() || (active.size() >= limit && base::is_utf8(next))) break;
     }
-    auto writing = page_response(around, asked, std::move(active), next);
+    auto writing = page_response(around, asked, std::move(active), next, as_of);
     co_return co_await std::move(writing);
 }
 
@@ -159,6 +162,7 @@ awaitable<millis> cooldown_of(shared_context around, record lock) {
 awaitable<http::response> show_lock(shared_context around, shared_call asked) {
     const auto& key = asked->path.find("key")->second;
     if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
+    const auto as_of = documents::now_text();
     auto looking = store_of(*around).inspect(key);
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return problem_of(seen.error());
@@ -178,7 +182,7 @@ awaitable<http::response> show_lock(shared_context around, shared_call asked) {
     document["run"] = nullptr;
     if (holder.run) document["run"] = documents::json_of(*holder.run);
     if (holder.trouble) document["run_unknown"] = holder.trouble->detail;
-    document["as_of"] = documents::now_text();
+    document["as_of"] = as_of;
     co_return tagged_response(*asked, document, {"as_of"});
 }
 

@@ -49,7 +49,7 @@ awaitable<http::response> list_audit(shared_context around, shared_call asked) {
     if (auto* fault = std::get_if<http::response>(&before)) co_return std::move(*fault);
     const auto limit = std::get<page_request>(request).limit;
     const auto from = static_cast<std::uint64_t>(std::get<std::int64_t>(before));
-    list_writer entries{around->core->loop(), "audit"};
+    list_writer entries{around->core->loop(), "audit", documents::now_text()};
     std::uint64_t last = 1;
     // Nothing comes before the first entry, and 0 means the newest.
     if (from != 1) {

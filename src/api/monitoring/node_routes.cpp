@@ -16,6 +16,7 @@ using boost::asio::awaitable;
 
 awaitable<http::response> list_nodes(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    const auto as_of = documents::now_text();
     auto listing = around->records->list_nodes();
     const auto found = co_await std::move(listing);
     if (found.has_error()) co_return problem_of(found.error());
@@ -24,7 +25,7 @@ awaitable<http::response> list_nodes(shared_context around, shared_call asked) {
     json::object document;
     document["nodes"] = std::move(nodes);
     document["next"] = "";
-    document["as_of"] = documents::now_text();
+    document["as_of"] = as_of;
     co_return tagged_response(*asked, document, {"as_of"});
 }
 

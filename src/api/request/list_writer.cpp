@@ -19,7 +19,8 @@ std::string quoted(std::string_view text) { return documents::serialize(json::st
 
 }  // namespace
 
-list_writer::list_writer(net::loop& where, std::string_view name) : slices_{where} {
+list_writer::list_writer(net::loop& where, std::string_view name, std::string as_of)
+    : slices_{where}, as_of_{std::move(as_of)} {
     text_ = "{" + quoted(name) + ":[";
 }
 
@@ -38,7 +39,7 @@ http::response list_writer::finish(const call& asked, std::string_view next) {
     text_ += "],\"next\":" + quoted(next);
     digest();
     const auto tag = tag_of(digests_);
-    text_ += ",\"as_of\":" + quoted(documents::now_text()) + "}";
+    text_ += ",\"as_of\":" + quoted(as_of_) + "}";
     return tagged_response(asked, std::move(text_), tag);
 }
 

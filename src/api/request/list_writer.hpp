@@ -23,7 +23,9 @@ constexpr std::size_t page_bytes_max = std::size_t{2} * 1024 * 1024;
 // On its loop only.
 class list_writer {
 public:
-    list_writer(net::loop& where, std::string_view name);
+    // `as_of` is a time before the first look at what is listed: what changes from then on is told
+    // to those who follow the list's topic, and no change falls between the two.
+    list_writer(net::loop& where, std::string_view name, std::string as_of);
 
     // REQUIRES: give_turn() is awaited before the next one where turn_is_over().
     void add(const boost::json::object& one);
@@ -43,6 +45,7 @@ private:
     void digest();
 
     cooperative_yield slices_;
+    const std::string as_of_;
     std::string text_;
     std::string digests_;  // of what has been written, piece by piece
     std::size_t digested_ = 0;

@@ -58,7 +58,7 @@ struct writing : std::enable_shared_from_this<writing> {
     }
     awaitable<written> write(std::size_t most, call asked) {
         boost::asio::co_spawn(loop.get_executor(), tick(), boost::asio::detached);
-        list_writer list{loop, "all"};
+        list_writer list{loop, "all", "2026-11-28T00:00:00.000Z"};
         for (std::size_t i = 0; i < most && !list.is_full(); ++i) {
             list.add(entry(i));
             if (!list.turn_is_over()) continue;

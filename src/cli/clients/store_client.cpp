@@ -25,7 +25,8 @@ using runtime::change_effect;
 constexpr millis follow_interval{250};
 
 store_error unknown_outcome(const std::string& what) {
-    return store_error{failure{errc::outcome_unknown, "the journal did not say " + what + "; look again"}};
+    return store_error{
+        failure{errc::outcome_unknown, "the journal did not say " + what + "; look again"}};
 }
 
 void check_arguments(const documents::job_terms& job, const std::vector<std::string>& arguments) {
@@ -333,7 +334,8 @@ bool store_client::pause_job(const std::string& name, const std::string& reason)
     const auto job = known_job(records(), name);
     if (const auto full = journals::pause_fault(ask(verbs().read_control_state()), job.name))
         throw exit_error{status::usage, *full};
-    const auto done = make_change([&] { return verbs().pause_job(job.name, reason, actor_name()); });
+    const auto done =
+        make_change([&] { return verbs().pause_job(job.name, reason, actor_name()); });
     note_change(done, "job.pause", name, reason);
     if (done == change_effect::unknown)
         throw unknown_outcome("whether job '" + base::printable(name) + "' was paused");

@@ -34,7 +34,8 @@ async<std::vector<renewal>> redis_store::renew(std::span<const held_lease> lease
     co_return co_await std::move(renewing);
 }
 
-script_call redis_store::renew_call(const names& in, const std::vector<const held_lease*>& leases) const {
+script_call redis_store::renew_call(const names& in,
+                                    const std::vector<const held_lease*>& leases) const {
     script_call call{scripts::all().renew, leases.size()};
     for (const auto* lease : leases) call.add(in.lock, lease->key);
     call.add(retention_);

@@ -179,7 +179,7 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
 // A token that was completed belongs to one claim: two majorities share a node, and there the later
 // one is higher. So whatever a majority says is the one.
 async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::string key,
-                                            fence_token token) {
+                                           fence_token token) {
     const auto votes = ask_for_records(among, key);
     const auto majority = among->majority();
     const round::judge enough = [](const round& all) { return all.missing() == 0; };
@@ -189,8 +189,7 @@ async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::s
     for (const auto& one : seen) {
         if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;
         if (++claims[one->id] >= majority)
-            co_return std::optional<own_claim>{
-                own_claim{one->id, one->owner, lease_clock::now()}};
+            co_return std::optional<own_claim>{own_claim{one->id, one->owner, lease_clock::now()}};
     }
     if (seen.size() < majority) co_return among->minority(*votes, errc::outcome_unknown);
     co_return std::optional<own_claim>{};

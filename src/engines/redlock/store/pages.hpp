@@ -22,6 +22,6 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
 
 // Under which claim a majority holds, or held, the key with this token; empty if none does.
 async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::string key,
-                                            fence_token token);
+                                           fence_token token);
 
 }  // namespace pawl::redlock

@@ -100,7 +100,7 @@ private:
     std::shared_ptr<net::attachment> attachment_;
 
     // On the loop only
-    std::unordered_map<std::string, own_lease> held_;                  // by key
+    std::unordered_map<std::string, own_lease> held_;                   // by key
     std::unordered_map<std::string, std::shared_ptr<lease_end>> ends_;  // by path
     std::multimap<instant, std::shared_ptr<lease_end>> line_;
     std::optional<net::boot_timer> timer_;
