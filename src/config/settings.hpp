@@ -48,7 +48,7 @@ struct place {
 
 // Each may what those before it may.
 enum class user_role { viewer, client, operator_, admin };
-// Who may scrape /metrics, which name jobs and nodes.
+// Who may scrape /metrics, which name jobs, nodes, owners of leases and fenced resources.
 enum class metrics_access { open, viewer };
 
 struct variable {

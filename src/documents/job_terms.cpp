@@ -7,6 +7,8 @@
 #include "schedule/dispatcher.hpp"
 #include "time/cron.hpp"
 
+#include <pawl/partition.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -72,7 +74,8 @@ std::optional<schedule::occurrence_rule> rule_of(const job_entry& job, const jso
 job_terms::job_terms(const job_entry& job)
     : definition{definition_of(job)},
       name{job.name},
-      partitions{std::max(job.partitions, std::uint32_t{1})},
+      // A row says what it likes, and each partition costs memory.
+      partitions{std::clamp(job.partitions, std::uint32_t{1}, partitions_max)},
       has_slots{partitions > 1 && number_in(definition, "slots") > 1},
       takes_in_order{text_in(definition, "overlap") == "queue" ||
                      text_in(definition, name_in(definition, "delivery", "occurrence")) ==

@@ -1,6 +1,9 @@
 #include "documents/reading.hpp"
 
 #include "documents/documents.hpp"
+#include "documents/job_terms.hpp"
+
+#include <pawl/partition.hpp>
 
 #include <gtest/gtest.h>
 
@@ -147,6 +150,18 @@ TEST(Reading, AMemberThatIsMissingOrWrongIsNamed) {
     EXPECT_TRUE(run_of(later).has_error());
     EXPECT_TRUE(run_of(json::array{}).has_error());
     EXPECT_TRUE(lock_of("text").has_error());
+}
+
+// Goal: what another program has published costs no memory. Method: a row of four billion
+// partitions.
+TEST(JobTerms, PartitionsAreAsManyAsAJobMayHave) {
+    job_entry entry;
+    entry.name = "j";
+    entry.definition = "{}";
+    entry.partitions = UINT32_MAX;
+    EXPECT_EQ(job_terms{entry}.partitions, partitions_max);
+    entry.partitions = 0;
+    EXPECT_EQ(job_terms{entry}.partitions, 1u);
 }
 
 }  // namespace

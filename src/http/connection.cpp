@@ -45,6 +45,7 @@ void connection::cut() noexcept {
     if (cut_) return;
     cut_ = true;
     enter(phase::leaving);
+    all_->count_coming(*this, std::exchange(bytes_coming_, 0), 0);
     all_->closed(*this);
     boost::system::error_code ignored;
     socket_.close(ignored);
@@ -164,7 +165,10 @@ boost::asio::awaitable<bool> connection::greet() {
 
 // False where the connections hold too much already.
 bool connection::count_held() {
-    const auto now = asked_bytes_ + (reader_ ? reader_->bytes_held() : 0);
+    const auto read = reader_ ? reader_->bytes_held() : 0;
+    const auto coming = asked_bytes_ == 0 && !cut_ ? read : 0;
+    all_->count_coming(*this, std::exchange(bytes_coming_, coming), coming);
+    const auto now = asked_bytes_ + read;
     return all_->hold(std::exchange(bytes_held_, now), now);
 }
 

@@ -104,9 +104,10 @@ private:
     bool to_loopback_;
     connections::place place_;
     std::size_t bytes_held_ = 0;
-    std::size_t asked_bytes_ = 0;  // of the request that is being answered
-    std::size_t serial_ = 0;       // of the request
-    std::size_t moved_ = 0;        // bytes of this turn
+    std::size_t bytes_coming_ = 0;  // of a request that has come in part
+    std::size_t asked_bytes_ = 0;   // of the request that is being answered
+    std::size_t serial_ = 0;        // of the request
+    std::size_t moved_ = 0;         // bytes of this turn
     purpose purpose_;
     phase phase_ = phase::head;
     bool late_ = false;      // the deadline has passed

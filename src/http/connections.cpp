@@ -168,6 +168,26 @@ bool connections::hold(std::size_t before, std::size_t now) noexcept {
     return now <= before || bytes_held_ <= parts_.bounds.held_bytes_max;
 }
 
+void connections::count_coming(const connection& one, std::size_t before, std::size_t now) {
+    if (now == before) return;
+    const auto here = coming_by_address_.try_emplace(one.peer_group(), 0).first;
+    here->second += now - before;
+    bytes_coming_ += now - before;
+    if (here->second == 0) coming_by_address_.erase(here);
+    if (now < before) return;
+    while (bytes_coming_ > parts_.bounds.held_bytes_max / 2) {
+        const auto heaviest = std::max_element(
+            coming_by_address_.begin(), coming_by_address_.end(),
+            [](const auto& left, const auto& right) { return left.second < right.second; });
+        const auto oldest = std::find_if(coming_.begin(), coming_.end(), [&](const auto* other) {
+            return other != &one && other->peer_group() == heaviest->first;
+        });
+        // One request has all the room that there is.
+        if (oldest == coming_.end()) return;
+        (*oldest)->cut();
+    }
+}
+
 bool connections::hold_body(const std::string* shared, std::size_t bytes) {
     const auto& bounds = parts_.bounds;
     if (bytes > bounds.small_answer_bytes) {

@@ -74,6 +74,9 @@ public:
     void end_request() noexcept { --answering_; }
     // False where all connections together hold too much of what has been half received.
     bool hold(std::size_t before, std::size_t now) noexcept;
+    // Of a request that has come in part. Beyond half of what may be held the oldest of the address
+    // that holds the most makes way, so that who sends halves closes no place for answers.
+    void count_coming(const connection& one, std::size_t before, std::size_t now);
     // A body that is being sent, until it is released; null: it is not shared. False where it does
     // not fit, and then it is not counted.
     bool hold_body(const std::string* shared, std::size_t bytes);
@@ -106,6 +109,8 @@ private:
     std::size_t turned_away_ = 0;
     std::size_t leaving_ = 0;
     std::size_t bytes_held_ = 0;
+    std::size_t bytes_coming_ = 0;
+    std::unordered_map<std::uint64_t, std::size_t> coming_by_address_;  // of bytes_coming_
     std::unordered_map<const std::string*, std::size_t> sending_;  // of shared bodies: how often
     std::int64_t date_second_ = -1;
     std::string date_;

@@ -237,6 +237,33 @@ TEST(Limits, WhatHeadsNeedInMemoryIsBoundedToo) {
     EXPECT_LT(server.counts().connections, 15U);
 }
 
+// Goal: who sends halves of requests takes no place from the answers of others. Method: bodies that
+// stop before their end from one address, and a large answer to another, which sends a half as
+// well.
+TEST(Limits, HalvesOfOneAddressLeaveRoomForTheAnswersOfOthers) {
+    const auto answer = [](std::shared_ptr<const request>) -> awaitable<response> {
+        co_return response{200, "text/plain", std::string(100'000, 'x')};
+    };
+    trial_server server{answer, bounded([](limits& l) { l.held_bytes_max = 1'000'000; })};
+    const auto port = server.listen();
+    raw_client slow = raw_client::from("127.0.0.3", port);
+    const auto small = post("/", "abc");
+    slow.send(small.substr(0, small.size() - 1));
+    server.await_counts([](const server_counts& now) { return now.accepted == 1; });
+    const auto half = post("/", std::string(250'000, 'x')).substr(0, 249'000);
+    std::vector<raw_client> flood;
+    for (int i = 0; i < 8; ++i) {
+        flood.push_back(raw_client::from("127.0.0.2", port));
+        flood.back().send(half);
+    }
+    server.await_counts(
+        [](const server_counts& now) { return now.accepted == 9 && now.connections <= 3; });
+    raw_client other = raw_client::from("127.0.0.3", port);
+    EXPECT_EQ(other.ask(get("/")).status, 200U);
+    slow.send(small.substr(small.size() - 1));
+    EXPECT_EQ(slow.read_head().status, 200U);
+}
+
 // A body that waits for its answer is in memory as well as one that has come in part. While it grew
 // it may have taken twice its bytes.
 TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {

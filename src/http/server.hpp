@@ -29,7 +29,8 @@ struct limits {
     std::size_t requests_max = 1'024;  // answered at a time; beyond it: 503
     // Of requests that have come in part or are being answered, and of answers that are being sent,
     // on all connections together; beyond it: 503. A body that several answers share counts once. A
-    // quarter is out of reach of large answers, and a small one is always sent.
+    // quarter is out of reach of large answers, and a small one is always sent. Requests that have
+    // come in part have half of it: beyond that the oldest of the address that holds most is cut.
     std::size_t held_bytes_max = std::size_t{64} * 1024 * 1024;
     std::size_t small_answer_bytes = std::size_t{16} * 1024;
     millis header_wait{10'000};  // from the first byte of a request to the end of its head

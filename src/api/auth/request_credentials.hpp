@@ -11,7 +11,7 @@
 namespace pawl::api {
 
 // Cookies of one name that are looked at.
-constexpr std::size_t cookies_max = 4;
+constexpr std::size_t cookies_max = 64;
 
 // Of `Authorization: Bearer TOKEN`; nothing when there is none of that scheme.
 std::optional<std::string_view> bearer_of(const http::request& request);

@@ -94,6 +94,10 @@ describe('the client of the API', () => {
 
   it('writes keys and filters as a URL can have them', () => {
     expect(pathOf('job/a b/ü?#%')).toBe('job/a%20b/%C3%BC%3F%23%25');
+    for (const key of ['x/../job/pay', './a', 'a/.', '../a']) {
+      const url = new URL(`/api/v1/locks/${pathOf(key)}`, 'http://agent');
+      expect(decodeURIComponent(url.pathname)).toBe(`/api/v1/locks/${key}`);
+    }
     expect(queryOf({ prefix: 'job/', after: '', limit: 5, none: undefined })).toBe('?prefix=job%2F&limit=5');
     expect(queryOf({})).toBe('');
   });

@@ -44,9 +44,14 @@ export function queryOf(query: Parameters): string {
   return text ? `?${text}` : '';
 }
 
-/** A key or name as part of a path. Slashes stay: the API takes them, and links stay readable. */
+/**
+ * A key or name as part of a path. Slashes stay, as the API takes them and links stay readable; but where a part is one
+ * or two dots, which a browser would take for a way up to another key.
+ */
 export function pathOf(name: string): string {
-  return name.split('/').map(encodeURIComponent).join('/');
+  const parts = name.split('/');
+  if (parts.some((part) => part === '.' || part === '..')) return encodeURIComponent(name);
+  return parts.map(encodeURIComponent).join('/');
 }
 
 async function failureOf(answer: Response): Promise<RequestFailed> {
