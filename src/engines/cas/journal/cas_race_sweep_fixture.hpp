@@ -218,7 +218,7 @@ inline std::vector<race_of_two> races_of_what_is_shared() {
     const auto daily = publish_of({"a"}, "@daily", "n");
     return {
         {"pauses", {}, pause_of("report", "one"), pause_of("report", "two")},
-        {"pause and back", {}, pause_of("report", "one"), unpause_of("report")},
+        {"pause and back", {}, pause_of("report", "one"), resume_of("report")},
         {"publish", {}, daily, publish_of({"a"}, "@hourly", "m")},
         {"publish and retire", {daily}, publish_of({"a"}, "@hourly", "m"), retire_of({"a"}, "n")},
         {"audit", {}, audit_of("ada"), audit_of("bob")},

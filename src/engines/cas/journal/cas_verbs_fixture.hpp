@@ -69,7 +69,7 @@ inline told_verb remove_of(std::string id) {
 inline told_verb pause_of(std::string job, std::string reason) {
     return [=](journal& on) { return answer_of(on.pause_job(job, reason, "ada")); };
 }
-inline told_verb unpause_of(std::string job) {
+inline told_verb resume_of(std::string job) {
     return [=](journal& on) { return answer_of(on.resume_job(job)); };
 }
 inline told_verb publish_of(std::vector<std::string> names, std::string schedule,
@@ -184,10 +184,10 @@ inline std::vector<watched_verb> verbs_of_others() {
         {"add a trigger", {}, add_of(trigger_with("t"))},
         {"remove a trigger", {add_of(trigger_with("t"))}, remove_of("t")},
         {"pause", {}, pause_of("report", "full")},
-        {"unpause", {pause_of("report", "full")}, unpause_of("report")},
+        {"unpause", {pause_of("report", "full")}, resume_of("report")},
         {"unpause a published job",
          {publish_of({"report"}, "@daily", "n"), pause_of("report", "full")},
-         unpause_of("report")},
+         resume_of("report")},
         {"publish", {}, publish_of({"a"}, "@daily", "n")},
         {"publish over another",
          {publish_of({"a"}, "@daily", "n")},

@@ -82,7 +82,7 @@ TEST_F(UnreadableRecords, TheControlStateHasAllOthers) {
     ASSERT_EQ(state.orphans.size(), 1U);
     EXPECT_EQ(state.orphans[0].id, "abandoned");
     // It ends as any other does.
-    EXPECT_EQ(ask(unpause_of("report")), "yes");
+    EXPECT_EQ(ask(resume_of("report")), "yes");
     EXPECT_EQ(get(mine_->read_control_state()).pauses.size(), 1U);
 }
 

@@ -47,8 +47,8 @@ export class CancelDialog {
   protected async cancel(): Promise<void> {
     const done = await this.mutation.ask(async () => {
       const { withdrawn, run_status } = await this.api.cancelRun(this.run().id, this.reason().trim());
-      const is_over = run_status === 'cancelled' ? 'Cancelled: no node had the run' : 'Cancelling: the run ends within its grace';
-      this.toasts.say(withdrawn ? 'Cancelled before it started' : is_over);
+      const has_ended = run_status === 'cancelled' ? 'Cancelled: no node had the run' : 'Cancelling: the run ends within its grace';
+      this.toasts.say(withdrawn ? 'Cancelled before it started' : has_ended);
     });
     if (done) this.closed.emit();
   }
