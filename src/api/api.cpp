@@ -172,6 +172,9 @@ awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
     what->path = std::move(found.values);
     what->query = std::move(*query);
     what->who = std::move(std::get<caller>(admitted));
+    what->is_still_admitted = [auth = self->parts_.auth, asked, needs = which.needs] {
+        return auth->still_admits(*asked, needs);
+    };
     auto answering = which.costs == cost::much ? answer_costly(self, found.route, std::move(what))
                                                : which.answer(std::move(what));
     auto made = co_await std::move(answering);

@@ -222,7 +222,9 @@ void metrics_registry::rejected(std::string_view resource) {
 void metrics_registry::heard_from(std::string_view owner) {
     auto label = base::to_utf8(owner);
     const std::lock_guard lock{mutex_};
-    if (owners_.size() >= labels_max && owners_.count(label) == 0) label = other_label;
+    // This node's own stays, however many others there are.
+    if (owners_.size() >= labels_max && owners_.count(label) == 0 && label != own_owner_)
+        label = other_label;
     auto& heard = owners_[label];
     if (heard == nullptr) heard = &heartbeats_->Add({{"owner", label}});
     heard->Set(seconds(time::wall_now().time_since_epoch()));

@@ -36,6 +36,7 @@ struct asked {
     std::string if_none_match{};
     std::vector<http::field> fields{};  // beside those
     std::stop_token gone{};
+    std::function<bool()> is_still_admitted{};
 };
 
 inline boost::json::object json_in(const http::response& from) {
@@ -103,6 +104,7 @@ public:
         call->query = http::parse_query(request->query).value();
         call->who.name = what.caller;
         call->who.role = what.role;
+        call->is_still_admitted = what.is_still_admitted;
         const auto found = std::get<http::matched>(router_.find(what.method, request->path));
         call->path = found.values;
         call->request = std::move(request);

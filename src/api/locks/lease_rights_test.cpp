@@ -304,5 +304,21 @@ TEST(LeaseRights, FencesOfReservedNamesAreAuditedSoManyAMinute) {
     EXPECT_EQ(counts, (std::map<std::string, int>{{"lease.acquire", 2}, {"fence.check", 10}}));
 }
 
+// Goal: who may not have leases any more is granted none that they waited for. Method: the rights
+// go while the key is held by another; then its holder releases it.
+TEST(LeaseRights, AWaitDoesNotOutliveTheUser) {
+    lease_world world;
+    const auto first = world.acquire(R"({"key": "k", "ttl_ms": 60000})");
+    asked wait{"POST", "/api/v1/leases", R"({"key": "k", "ttl_ms": 60000, "wait_ms": 60000})"};
+    wait.is_still_admitted = [] { return false; };
+    auto waiting = world.begin(wait);
+    ASSERT_TRUE(world.waits("k", 1));
+    ASSERT_EQ(world.release(first).status, 204u);
+    const auto told = waiting.get();
+    EXPECT_EQ(told.status, 401u);
+    EXPECT_NE(text_in(told, "detail").find("'k' was waited for"), std::string::npos);
+    EXPECT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 60000})").status, 201u);
+}
+
 }  // namespace
 }  // namespace pawl::api

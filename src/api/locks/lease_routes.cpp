@@ -288,6 +288,15 @@ http::response granted(const client_grant& won, const std::string& owner,
     return made;
 }
 
+// What was granted to a user who may not have it any more.
+awaitable<void> give_back(shared_state state, client_grant won, std::optional<occurrence> of) {
+    withdrawal given_up{won.what.key, won.id, of};
+    const auto until = state->around->core->loop().now() + state->engine().settings().timeout;
+    auto withdrawing =
+        runtime::claimer::withdraw(state->engine().claims(), std::move(given_up), until);
+    co_await std::move(withdrawing);
+}
+
 awaitable<http::response> acquire(shared_state state, shared_call asked) {
     auto read = claim_of(*state, *asked);
     if (auto* bad = std::get_if<http::response>(&read)) co_return std::move(*bad);
@@ -300,6 +309,13 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
         state->around->instruments->leased(what, took);
     };
     if (const auto* won = std::get_if<client_grant>(&outcome)) {
+        if (asked->is_still_admitted && !asked->is_still_admitted()) {
+            auto returning = give_back(state, *won, wanted->how.occurrence);
+            co_await std::move(returning);
+            co_return problem(401, "the user was removed, or may not any more, while '" +
+                                       base::printable(won->what.key) +
+                                       "' was waited for: log in again");
+        }
         count(acquire_outcome::granted);
         state->around->instruments->heard_from(wanted->owner);
         const auto& lease = won->what;

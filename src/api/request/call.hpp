@@ -30,6 +30,8 @@ struct call {
     http::parameters path{};
     http::parameters query{};
     caller who{};
+    // Whether the credentials are good still, for what is answered much later. Empty: they are.
+    std::function<bool()> is_still_admitted{};
 };
 using shared_call = std::shared_ptr<const call>;
 

@@ -314,10 +314,23 @@ TEST(SentinelFailover, AFrozenMasterIsLeftAndNotTakenAgain) {
         const auto at = stats.find("cmdstat_evalsha:calls=");
         return at == std::string::npos ? 0L : std::stol(stats.substr(at + 22));
     };
-    // What was in its pipe when it froze runs now; then no client asks it any more.
-    const auto left_over = calls();
-    const auto before = load.grants();
-    until([&] { return load.grants() > before + 100; });
+    // What was in its pipes when it froze runs now, in the next turns of its loop; then no client
+    // asks it any more.
+    const auto until_granted = [&](std::size_t more) {
+        const auto before = load.grants();
+        until([&] { return load.grants() > before + more; }, 60s);
+    };
+    auto left_over = calls();
+    until(
+        [&] {
+            until_granted(10);
+            const auto now = calls();
+            const bool is_stable = now == left_over;
+            left_over = now;
+            return is_stable;
+        },
+        60s);
+    until_granted(100);
     EXPECT_EQ(calls(), left_over);
     load.stop();
     load.judge();
