@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 
 constexpr nanos store_backoff_first = milliseconds{50};
 constexpr nanos store_backoff_max = milliseconds{5000};
+// Of grants in a row that came too late to be of use: more of the same are not to be had.
+constexpr int late_grants_max = 8;
 // After the holder's time is up, waiters of many processes do not all ask in the same instant.
 constexpr nanos expiry_jitter_max = milliseconds{100};
 constexpr nanos wake_spacing_first = std::chrono::microseconds{50};
@@ -65,7 +67,7 @@ void claiming::answered(result<acquire_result<grant>> answer, instant now, doubl
     base::ensure(state_ == state::in_flight);
     if (answer.has_error()) return on_failure(answer.error(), now, uniform);
     last_failure_.reset();
-    if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now);
+    if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now, uniform);
     if (auto* done = std::get_if<already_done>(&*answer)) {
         done->answer_lost = attempts_.unanswered && plan_.marks == done->last;
         return finish(*done);
@@ -73,7 +75,7 @@ void claiming::answered(result<acquire_result<grant>> answer, instant now, doubl
     on_busy(std::get<busy>(std::move(*answer)), now, uniform);
 }
 
-void claiming::on_grant(grant what, instant now) {
+void claiming::on_grant(grant what, instant now, double uniform) {
     // An answer that is so late that no trust is left is worth nothing. Asked for again, the grant
     // is the same one, with a later end; a new id would find the key held by the old.
     // A store may grant less than was asked, and then there is as much less to trust.
@@ -82,21 +84,36 @@ void claiming::on_grant(grant what, instant now) {
     const auto longest = std::chrono::duration_cast<nanos>(useful * share);
     const auto sent = attempts_.last_sent;
     const bool useless = now >= sent + longest;
+    if (useless) return on_late_grant(longest, now, uniform);
     // Work that begins with its end in sight may be stopped before it has done anything. Once is
     // enough: of a store that is always slow no more can be had.
     const bool hasty = now >= sent + longest / 2 && !std::exchange(asked_for_more_, true);
-    if ((useless || hasty) && (now < settle_by_ || may_wait(now))) {
+    if (hasty && may_repeat(now)) {
         attempts_.unanswered = true;
         state_ = state::ready;
         return;
     }
-    if (useless) {
-        attempts_.unanswered = true;
-        return finish(failure{errc::outcome_unknown,
-                              "the store granted the key too late for the lease to be valid"});
-    }
     const bool repeated = std::exchange(attempts_.unanswered, false);
     finish(granted{std::move(what), sent, *attempts_.first_sent, repeated});
+}
+
+// The first may have been chance. From the second on a request at once would keep the key from all
+// others, and this process from everything else, for as long as the caller waits.
+void claiming::on_late_grant(nanos longest_use, instant now, double uniform) {
+    attempts_.unanswered = asked_for_more_ = true;
+    const bool may_help = longest_use.count() > 0 && may_repeat(now);
+    if (!may_help || ++late_grants_ > late_grants_max)
+        return finish(failure{errc::outcome_unknown,
+                              "the store granted the key too late for the lease to be valid"});
+    if (late_grants_ == 1) {
+        state_ = state::ready;
+        return;
+    }
+    const auto longest =
+        std::min<nanos>(store_backoff_first * (1 << (late_grants_ - 2)), store_backoff_max);
+    until_ = std::min(now + longest / 2 + full_jitter(longest / 2, uniform),
+                      std::max(settle_by_, give_up_));
+    state_ = state::pausing;
 }
 
 void claiming::on_busy(busy why, instant now, double uniform) {

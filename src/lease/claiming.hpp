@@ -95,12 +95,16 @@ public:
 private:
     enum class state { ready, in_flight, listening, pausing, withdrawing, done };
 
-    void on_grant(grant what, instant now);
+    void on_grant(grant what, instant now, double uniform);
+    // `longest_use`: of such a lease, had it come at once.
+    void on_late_grant(nanos longest_use, instant now, double uniform);
     void on_busy(busy why, instant now, double uniform);
     void on_failure(failure why, instant now, double uniform);
     failure with_unknown(failure why) const;
     void finish(claim_outcome outcome);
     bool may_wait(instant now) const { return now < give_up_; }
+    // A grant that came late.
+    bool may_repeat(instant now) const { return now < settle_by_ || may_wait(now); }
     // By when an answer must be there of a store that has failed.
     instant answer_by() const { return plan_.wait.count() > 0 ? give_up_ : plan_.answer_by; }
     nanos full_jitter(nanos longest, double uniform) const;
@@ -116,6 +120,7 @@ private:
     fence_token seen_{};
     int busy_retries_ = 0;
     int failures_ = 0;
+    int late_grants_ = 0;                  // in which no time was left to use the lease
     std::optional<failure> last_failure_;  // of the last request that was answered, or was not
     int early_wakes_ = 0;
     nanos wake_spacing_{};         // at most, after what the last answer said

@@ -452,6 +452,52 @@ TEST(Claiming, AStoreThatAlwaysAnswersTooLateIsGivenUpAndWithdrawn) {
     EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
 }
 
+// As of options by which no validity is left, whatever the store does: asking again keeps the key
+// from all others, and cannot help.
+TEST(Claiming, AGrantThatCanNeverBeOfUseIsNotAskedForAgain) {
+    auto plan = plan_with(1h);
+    plan.how.trust = plan.how.stop_margin = 3s;
+    claiming machine{plan, start};
+    exchange(machine, start, won());
+    ASSERT_EQ(machine.next(start).what, act::withdraw);
+    machine.withdrawn();
+    ASSERT_TRUE(ended_as<failure>(machine));
+    EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
+}
+
+// Goal: a store that is slower than a lease is short is not flooded. Method: a lease that is of use
+// for 62 ms, a store that grants it after 65 ms, and a caller who would wait for an hour.
+TEST(Claiming, GrantsThatKeepComingTooLateAreAskedForWithPausesAndThenGivenUp) {
+    auto plan = plan_with(1h);
+    plan.how = renewal_timing_of({.ttl = 100ms});
+    claiming machine{plan, start};
+    auto now = start;
+    int requests = 0;
+    nanos paused{0};
+    for (;;) {
+        const auto step = machine.next(now);
+        if (step.what == act::pause) {
+            ASSERT_GE(step.until - now, 25ms);
+            paused += step.until - now;
+            now = step.until;
+            machine.woken(now);
+            continue;
+        }
+        if (step.what != act::send) break;
+        ++requests;
+        ASSERT_LE(requests, 10);
+        machine.sent(now);
+        machine.answered(acquire_result<grant>{grant{"key", fence_token{7}, 100ms}}, now += 65ms,
+                         0);
+    }
+    EXPECT_EQ(requests, 9);
+    EXPECT_GE(paused, 1s);
+    ASSERT_EQ(machine.next(now).what, act::withdraw);
+    machine.withdrawn();
+    ASSERT_TRUE(ended_as<failure>(machine));
+    EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
+}
+
 // Goal: a caller that asks again later uses no occurrence up. Method: two machines, one after the
 // other, under one id; the first ends without an answer and withdraws nothing.
 TEST(Claiming, AKeptClaimContinuesWhereTheLastMachineEnded) {

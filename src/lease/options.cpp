@@ -127,9 +127,15 @@ std::optional<std::string> trust_fault(const lease_options& o) {
     if (o.margin.count() < 0 || o.margin >= o.ttl)
         return "margin " + format_duration(o.margin) + " is not below the ttl of " +
                format_duration(o.ttl);
-    if (leasing::renewal_timing_of(o).trust.count() <= 0)
+    const auto how = leasing::renewal_timing_of(o);
+    if (how.trust.count() <= 0)
         return "ttl " + format_duration(o.ttl) +
                " leaves no time in which the lease is valid: its margin is 5ms at least";
+    if (how.trust <= how.stop_margin)
+        return "ttl " + format_duration(o.ttl) +
+               " leaves no time before its holder is told to stop, with a grace of " +
+               format_duration(o.grace) + " (at most a third of the ttl) before the margin: " +
+               "raise the ttl, or lower the margin or the grace";
     return std::nullopt;
 }
 

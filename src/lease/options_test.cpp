@@ -112,6 +112,21 @@ TEST(Options, ALaterRenewalIsAllowedWithARetryPeriodAndAShortGrace) {
     EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.5, .retry_period = 2s}), "");
 }
 
+// Goal: a grant that leaves no time before its holder is told to stop is of no use to anybody, so
+// it is not asked for. Method: margins and graces that meet, also where the lease is not renewed by
+// itself, or early enough.
+TEST(Options, ALeaseThatIsOverBeforeItBeginsIsRejected) {
+    for (const auto& none : {lease_options{.ttl = 10s, .renew = renewal_mode::manual, .margin = 7s},
+                             lease_options{.ttl = 10s, .renew_fraction = 0.1, .margin = 7s},
+                             lease_options{.ttl = 7ms, .renew = renewal_mode::manual}}) {
+        EXPECT_THAT(fault(none), HasSubstr("margin"));
+        EXPECT_THAT(fault(none), HasSubstr("a grace of 10s"));
+    }
+    EXPECT_EQ(fault({.ttl = 10s, .renew = renewal_mode::manual, .grace = 1s, .margin = 7s}), "");
+    EXPECT_EQ(fault({.ttl = 8ms, .renew = renewal_mode::manual}), "");
+    EXPECT_EQ(fault({.ttl = 7ms, .renew = renewal_mode::manual, .grace = 0ms}), "");
+}
+
 TEST(Options, RespectTheStoresFloorAndStep) {
     EXPECT_THAT(fault({.ttl = 500ms}, safety_class::efficiency, {.ttl_min = 1s}),
                 HasSubstr("1s or more"));
