@@ -50,6 +50,7 @@ public:
     boost::asio::awaitable<bool> write_lost(run_start start, std::string reason);
 
 private:
+    bool may_judge() const;
     boost::asio::awaitable<void> judge_stale_runs();
     async<bool> judge_stale(const run_record& one);
     void forget_judged(const std::unordered_set<std::string>& seen);

@@ -85,7 +85,10 @@ public:
         return change(inner_->request_cancel(std::move(id), std::move(by)));
     }
     async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
-        return strict(inner_->stale_runs(limit, skip));
+        auto asking = strict(inner_->stale_runs(limit, skip));
+        auto stale = co_await std::move(asking);
+        if (faults_->on_stale_read) faults_->on_stale_read();
+        co_return stale;
     }
     async<bool> end_stale(run_ref who, run_end how) override {
         return strict(inner_->end_stale(std::move(who), std::move(how)));

@@ -1,0 +1,79 @@
+// Schedulers that look after each other: what they make of a node of which nothing is heard.
+#include "runs/recorder.hpp"
+#include "schedule/dispatcher_fixture.hpp"
+#include "time/clocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace pawl {
+namespace {
+
+const schedule_options at_new_year{.cron = "0 0 1 1 *"};
+
+// The row of a run whose node has not been heard of since it began.
+void leave_stale_row(schedule_world& one) {
+    run_start start{"left", "j", "j"};
+    start.node = "gone";
+    start.token = fence_token{1};
+    start.delivery = delivery::at_most_once;
+    start.trigger = "manual";
+    start.heartbeat_timeout = 1s;
+    one.ask([&] { return one.records->begin(start); });
+}
+
+// By the journal's clock, which is that of this machine.
+void expect_judged_in_time(schedule_world& one, time::wall_instant back) {
+    ASSERT_TRUE(eventually([&] { return one.run_of("left").status == run_status::lost; }));
+    const auto after = millis{one.run_of("left").completed_at.value()} - back.time_since_epoch();
+    EXPECT_GE(after, runs::run_heartbeat_timeout - 100ms);
+}
+
+// Goal: what was cut off together with a node that starts is given the time to say that it lives.
+// Method: a row without a heartbeat is there when a node can first read the journal; it is either
+// started then, or during an outage.
+TEST(DispatcherReconciling, ANodeThatStartsJudgesOnceTheOthersCanHaveBeenHeard) {
+    for (const bool is_away : {false, true}) {
+        schedule_world one;
+        leave_stale_row(one);
+        auto ears = std::make_shared<counting>();
+        auto a = one.node("a", {.observer = ears});
+        a->cron.add(one.note("j", "a"), at_new_year);
+        if (is_away) one.journal_faults->fail_all = errc::unreachable;
+        auto back = time::local_now();
+        a->start();
+        if (is_away) {
+            ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+            back = time::local_now();
+            one.journal_faults->fail_all = std::nullopt;
+        }
+        expect_judged_in_time(one, back);
+    }
+}
+
+// Goal: the same of a node that is in the middle of looking after stale runs. Method: it has read
+// them, and then it stands still for longer than it may be cut off.
+TEST(DispatcherReconciling, ANodeThatWasCutOffInTheMiddleOfARoundBeginsAnew) {
+    std::atomic<bool> is_first{true};  // outlive the journal that asks them
+    std::atomic<std::int64_t> back{0};
+    schedule_world one;
+    leave_stale_row(one);
+    one.journal_faults->on_stale_read = [&] {
+        if (!is_first.exchange(false)) return;
+        const auto end = lease_clock::now() + runs::run_heartbeat_timeout / 2 + 1s;
+        EXPECT_TRUE(eventually([&] { return lease_clock::now() > end; }));
+        back = std::chrono::floor<millis>(time::local_now().time_since_epoch()).count();
+    };
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), at_new_year);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return back != 0; }));
+    expect_judged_in_time(one, time::wall_instant{millis{back.load()}});
+}
+
+}  // namespace
+}  // namespace pawl
