@@ -181,11 +181,10 @@ awaitable<void> dispatcher::drain(millis grace) {
         runtime::claimer::drain(node_.engine->claims(), node_.engine->settings().timeout * 2);
     co_await std::move(settling);
     runner_.wake_up();
-    if (node_.records) {
-        auto leaving = node_.records->node_leave(node_.me.owner);
-        const auto left = co_await std::move(leaving);
-        if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
-    }
+    // What cannot be killed goes on under its lease, and outlast() waits for it.
+    if (node_.work.goes_on()) co_return;
+    auto leaving = registrar_.sign_off();
+    co_await std::move(leaving);
 }
 
 awaitable<void> dispatcher::outlast(self_ptr self) {
@@ -194,6 +193,8 @@ awaitable<void> dispatcher::outlast(self_ptr self) {
         auto waiting = me.node_.work.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
+    auto leaving = me.registrar_.sign_off();
+    co_await std::move(leaving);
 }
 
 void dispatcher::hurry() {

@@ -1,13 +1,17 @@
 // Schedulers that look after each other: what they make of a node of which nothing is heard.
 #include "runs/recorder.hpp"
 #include "schedule/dispatcher_fixture.hpp"
+#include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace pawl {
@@ -73,6 +77,62 @@ TEST(DispatcherReconciling, ANodeThatWasCutOffInTheMiddleOfARoundBeginsAnew) {
     a->start();
     ASSERT_TRUE(eventually([&] { return back != 0; }));
     expect_judged_in_time(one, time::wall_instant{millis{back.load()}});
+}
+
+// What the list of nodes says of the one that is called so.
+std::optional<node_entry> listed(schedule_world& one, const std::string& name) {
+    const auto all = one.ask([&] { return one.records->list_nodes(); });
+    const auto found = std::ranges::find(all, name, &node_entry::name);
+    return found == all.end() ? std::nullopt : std::optional{*found};
+}
+
+// Goal: a node that drains is there for the others until its last run has ended. Method: it is told
+// to stop as its run begins, and that takes longer than a node may be unresponsive. Another node
+// finds the next occurrence overlapped.
+void expect_there_while_it_drains(millis shutdown_grace) {
+    std::atomic<bool> may_end{false};  // outlives the run that asks it
+    schedule_world one;
+    one.settings.max_skew = 1s;
+    const lease_options lasting{.ttl = 30s, .delivery = delivery::at_least_once, .grace = 0ms};
+    const schedule_options seldom{.cron = "*/15 * * * * *"};
+    auto a = one.node("a", {.shutdown_grace = shutdown_grace});
+    a->cron.add(one.note_and("j", "a", lasting,
+                             [&](const run&) {
+                                 a->request_stop();
+                                 EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                             }),
+                seldom);
+    auto ears = std::make_shared<counting>();
+    auto b = one.node("b", {.observer = ears});
+    b->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    // What came due before is past for it.
+    b->cron.add(one.note("j", "b", lasting), seldom);
+    EXPECT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    EXPECT_TRUE(eventually([&] {
+        const auto draining = listed(one, "a");
+        return draining && draining->draining && draining->age < schedule::node_heartbeat_timeout;
+    }));
+    EXPECT_EQ(one.seen.size(), 1u);
+    may_end = true;
+    a->stop();
+    EXPECT_FALSE(listed(one, "a"));
+    b->stop();
+    const auto skipped = one.rows("j", run_status::skipped);
+    ASSERT_FALSE(skipped.empty());
+    EXPECT_THAT(skipped.back().reason,
+                testing::StartsWith("the previous run was still active on a"));
+}
+
+TEST(DispatcherReconciling, ANodeThatDrainsIsThereUntilItsRunsHaveEnded) {
+    expect_there_while_it_drains(1min);
+}
+
+// As a function may that does not heed its token.
+TEST(DispatcherReconciling, ANodeWhoseRunsCannotBeStoppedIsThereUntilTheyHaveEnded) {
+    expect_there_while_it_drains(0ms);
 }
 
 }  // namespace

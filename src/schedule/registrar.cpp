@@ -38,10 +38,8 @@ registrar::registrar(node_state& node, job_table& jobs, positions& where, const 
       registry_timer_{node.loop.get_executor()},
       publish_timer_{node.loop.get_executor()} {}
 
-void registrar::wake_up() {
-    registry_timer_.cancel();
-    publish_timer_.cancel();
-}
+      heartbeats_{node.loop.get_executor()},
+void registrar::wake_up() { publish_timer_.cancel(); }
 
 // -- the registry
 
@@ -75,9 +73,9 @@ awaitable<void> registrar::register_first() {
 }
 
 awaitable<void> registrar::register_node() {
-    if (!node_.records) co_return;
+    if (!node_.records || signed_off_) co_return;
     const auto sent = node_.loop.wall();
-    auto beating = node_.records->node_heartbeat(entry());
+    auto beating = send_heartbeat();
     const auto beaten = co_await std::move(beating);
     const auto answered = node_.loop.wall();
     on_answer(beaten);
@@ -102,6 +100,14 @@ awaitable<void> registrar::register_node() {
 // A node with other jobs, or of an earlier version, asks when it will.
 void registrar::take_live(const std::vector<node_entry>& live) {
     live_.clear();
+async<void> registrar::send_heartbeat() {
+    heartbeats_.begin();
+    auto beating = node_.records->node_heartbeat(entry());
+    const auto beaten = co_await std::move(beating);
+    heartbeats_.end();
+    co_return beaten;
+}
+
     std::vector<ranked_node> peers;
     for (const auto& one : live) {
         if (one.id != node_.me.owner && split_jobs(one.version).jobs != digest()) continue;
@@ -143,7 +149,7 @@ void registrar::compare_clocks(std::int64_t seen, wall_instant sent, wall_instan
 }
 
 awaitable<void> registrar::keep_registered() {
-    while (!node_.stopping) {
+    while (!signed_off_) {
         auto waiting = registry_timer_.wait_for(registry_interval);
         co_await std::move(waiting);
         if (node_.stopping) break;
@@ -153,6 +159,21 @@ awaitable<void> registrar::keep_registered() {
 }
 
 // -- what the jobs are, for everybody
+
+awaitable<void> registrar::sign_off() {
+    if (std::exchange(signed_off_, true)) co_return;
+    registry_timer_.cancel();
+    if (!node_.records) co_return;
+    // A heartbeat behind it would put this node back on the list.
+    const auto end = node_.loop.now() + runs::journal_timeout * 2;
+    while (heartbeats_.goes_on() && node_.loop.now() < end) {
+        auto waiting = heartbeats_.wait_for(end - node_.loop.now());
+        co_await std::move(waiting);
+    }
+    auto leaving = node_.records->node_leave(node_.me.owner);
+    const auto left = co_await std::move(leaving);
+    if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
+}
 
 awaitable<void> registrar::publish_jobs() {
     if (!node_.records) co_return;

@@ -9,6 +9,7 @@
 #include "schedule/job/job_table.hpp"
 #include "schedule/queue/positions.hpp"
 #include "schedule/queue/ranking.hpp"
+#include "schedule/queue/work_count.hpp"
 #include "schedule/state/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -33,6 +34,8 @@ public:
 
     boost::asio::awaitable<void> register_first();
     boost::asio::awaitable<void> register_node();
+    // Once. No heartbeat of this node comes behind it.
+    boost::asio::awaitable<void> sign_off();
     boost::asio::awaitable<void> publish_jobs();
     // What the journal knows of a job. False where that is not the job as it is here.
     bool take_since(const job_entry& told);
@@ -58,6 +61,7 @@ private:
     node_entry entry();
     const std::string& digest();
     void take_live(const std::vector<node_entry>& live);
+    async<void> send_heartbeat();
     void on_answer(const result<void>& told);
     boost::asio::awaitable<void> retire_jobs();
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
@@ -76,7 +80,10 @@ private:
     std::vector<std::string> leaving_;  // those that are being taken off, or were not the last time
     bool has_news_ = false;             // the jobs have changed since they were told
     bool unpublished_ = false;          // the journal did not take what the jobs are
-    bool unretired_ = false;            // nor what is gone
+    std::unordered_set<std::string> rejected_;  // of the jobs, each alone, which was told
+    bool unretired_ = false;                    // nor what is gone
+    bool signed_off_ = false;
+    work_count heartbeats_;  // that have not been answered yet
     net::timer registry_timer_;
     net::timer publish_timer_;
 };
