@@ -176,6 +176,7 @@ private:
             check_outage(job, where, store_, found_);
             check_memory(job, where, store_, found_);
             read_secrets(job, where);
+            check_published(job, where, found_);
             values_.jobs.push_back(std::move(job));
         }
     }

@@ -15,6 +15,10 @@ namespace {
 
 using base::format_duration;
 
+// The journal's, of a published job; and what its fields take beside the texts that are counted.
+constexpr std::size_t definition_bytes_max = std::size_t{64} * 1024;
+constexpr std::size_t definition_bytes_beside = 2'048;
+
 void check_times(const job_settings& job, const job_origins& where, findings& found) {
     if (job.timeout.count() > 0 && job.soft_timeout >= job.timeout)
         found.add_fault(where.of("soft_timeout"),
@@ -76,6 +80,18 @@ void check_lease(const job_settings& job, const job_origins& where, findings& fo
             "drop one of the two");
 }
 
+// As a text of JSON, in quotes and with what stands behind it.
+std::size_t bytes_as_json(std::string_view text) {
+    std::size_t bytes = 3;
+    for (const char each : text) {
+        const bool is_control = static_cast<unsigned char>(each) < 0x20;
+        const bool is_short = each == '\n' || each == '\t' || each == '\r' || each == '\b' ||
+                              each == '\f' || each == '"' || each == '\\';
+        bytes += is_short ? 2 : is_control ? 6 : 1;
+    }
+    return bytes;
+}
+
 void warn_of_job(const job_settings& job, const job_origins& where, findings& found) {
     if (where.is_own("grace") && job.grace > job.ttl / 3)
         found.add_warning(where.of("grace"),
@@ -126,6 +142,26 @@ void name_for_node(job_settings& job, const std::string& node, const job_origins
         found.add_fault(where.of("lease"), "lease = false makes the job " + quoted(named) +
                                                " on this node, which " + bad->what);
     job.name = std::move(named);
+}
+
+void check_published(const job_settings& job, const job_origins& where, findings& found) {
+    std::size_t bytes = definition_bytes_beside;
+    for (const auto* text : {&job.name, &job.description, &job.schedule.text,
+                             &job.working_directory, &job.user, &job.group})
+        bytes += bytes_as_json(*text);
+    std::size_t of_command = 0;
+    for (const auto& word : job.command) of_command += bytes_as_json(word);
+    for (const auto& pattern : job.arguments.patterns) bytes += bytes_as_json(pattern);
+    for (const auto& one : job.env) bytes += bytes_as_json(one.name);
+    for (const auto& one : job.secrets) bytes += bytes_as_json(one.name);
+    bytes += of_command;
+    if (bytes <= definition_bytes_max) return;
+    const auto at = where.of(of_command > bytes / 2 ? "command" : "name");
+    found.add_fault(at, "the command, arguments, description and names of variables of the job " +
+                            quoted(job.name) + " take " + std::to_string(bytes) +
+                            " bytes in the journal; at most " +
+                            std::to_string(definition_bytes_max) +
+                            ": put a long script into a file");
 }
 
 void check_outage(const job_settings& job, const job_origins& where, std::string_view store,

@@ -18,6 +18,9 @@ struct job_origins {
 };
 
 void check_job(const job_settings& job, const job_origins& where, findings& found);
+// What people are shown of a job is published in the journal, which bounds that. Once its env_file
+// was read.
+void check_published(const job_settings& job, const job_origins& where, findings& found);
 // Gives a job that runs on each node the name that it has on this one.
 void name_for_node(job_settings& job, const std::string& node, const job_origins& where,
                    findings& found);

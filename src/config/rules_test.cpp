@@ -4,6 +4,7 @@
 
 #include <pawl/options.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -50,6 +51,24 @@ TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
                     }
     EXPECT_GT(accepted, 100u);
     EXPECT_GT(rejected, 100u);
+}
+
+// Goal: a job that is accepted can be published. Method: commands and descriptions around the bound
+// of the journal, of which a quote takes two bytes.
+TEST(Rules, AJobIsNotLongerThanTheJournalTakes) {
+    const auto fault_of = [](const std::string& command, const std::string& more = "") {
+        const auto read = read_configuration(
+            "[[job]]\nname = 'a'\ncommand = ['sh', '-c', " + command + "]\n" + more, "f");
+        return read.usable() ? "" : describe(read)[0];
+    };
+    const auto text = [](std::size_t bytes, char of) { return "'" + std::string(bytes, of) + "'"; };
+    EXPECT_EQ(fault_of(text(60'000, 'x')), "");
+    EXPECT_EQ(fault_of(text(30'000, '"')), "");
+    EXPECT_THAT(fault_of(text(40'000, '"')), testing::HasSubstr("f:3:"));
+    EXPECT_THAT(fault_of(text(33'000, 'x') + ", " + text(33'000, 'x')),
+                testing::HasSubstr("put a long script into a file"));
+    EXPECT_THAT(fault_of(text(33'000, 'x'), "description = " + text(33'000, 'x')),
+                testing::HasSubstr("bytes in the journal"));
 }
 
 // Goal: whatever is wrong, and in whatever combination, is told within the file, printably, in one

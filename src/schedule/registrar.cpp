@@ -3,6 +3,7 @@
 #include "base/definition_text.hpp"
 #include "base/duration.hpp"
 #include "schedule/job/job_digest.hpp"
+#include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
@@ -19,6 +20,8 @@ using boost::asio::awaitable;
 constexpr int comparisons_max = 3;
 constexpr std::size_t published_at_once_max = 500;
 constexpr millis publish_retry{2'000};  // where the journal did not take it
+// With so many that are rejected one by one it is the journal that takes none.
+constexpr std::size_t rejected_max = 20;
 // A journal may take them one by one, within one timeout.
 constexpr std::size_t retired_at_once_max = 100;
 
@@ -35,10 +38,10 @@ registrar::registrar(node_state& node, job_table& jobs, positions& where, const 
       live_{node.me.owner},
       ranking_{node.me.owner},
       heard_{node.me.owner},
+      heartbeats_{node.loop.get_executor()},
       registry_timer_{node.loop.get_executor()},
       publish_timer_{node.loop.get_executor()} {}
 
-      heartbeats_{node.loop.get_executor()},
 void registrar::wake_up() { publish_timer_.cancel(); }
 
 // -- the registry
@@ -97,9 +100,6 @@ awaitable<void> registrar::register_node() {
     take_live(live);
 }
 
-// A node with other jobs, or of an earlier version, asks when it will.
-void registrar::take_live(const std::vector<node_entry>& live) {
-    live_.clear();
 async<void> registrar::send_heartbeat() {
     heartbeats_.begin();
     auto beating = node_.records->node_heartbeat(entry());
@@ -108,6 +108,9 @@ async<void> registrar::send_heartbeat() {
     co_return beaten;
 }
 
+// A node with other jobs, or of an earlier version, asks when it will.
+void registrar::take_live(const std::vector<node_entry>& live) {
+    live_.clear();
     std::vector<ranked_node> peers;
     for (const auto& one : live) {
         if (one.id != node_.me.owner && split_jobs(one.version).jobs != digest()) continue;
@@ -152,13 +155,10 @@ awaitable<void> registrar::keep_registered() {
     while (!signed_off_) {
         auto waiting = registry_timer_.wait_for(registry_interval);
         co_await std::move(waiting);
-        if (node_.stopping) break;
         auto registering = register_node();
         co_await std::move(registering);
     }
 }
-
-// -- what the jobs are, for everybody
 
 awaitable<void> registrar::sign_off() {
     if (std::exchange(signed_off_, true)) co_return;
@@ -175,6 +175,8 @@ awaitable<void> registrar::sign_off() {
     if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
 }
 
+// -- what the jobs are, for everybody
+
 awaitable<void> registrar::publish_jobs() {
     if (!node_.records) co_return;
     // What is retired from here on is still to be told.
@@ -182,22 +184,62 @@ awaitable<void> registrar::publish_jobs() {
     std::vector<std::shared_ptr<const job_plan>> all;
     all.reserve(jobs_.size());
     for (const auto& [name, which] : jobs_.all()) all.push_back(which->plan);
+    std::unordered_map<std::string, std::string> rejected;
     for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
         std::vector<job_entry> entries;
         for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
             entries.push_back(all[i]->entry);
-        auto publishing = node_.records->publish(std::move(entries));
-        const auto told = co_await std::move(publishing);
-        if (told.has_error()) {
+        auto publishing = publish_some(std::move(entries), rejected);
+        const auto failed = co_await std::move(publishing);
+        if (failed) {
             node_.log(std::exchange(unpublished_, true) ? log_level::debug : log_level::warn,
-                      "jobs not published: " + told.error().detail);
-            positions_.on_not_published(told.error());
+                      "jobs not published: " + failed->detail);
+            positions_.on_not_published(*failed);
             co_return;
         }
-        for (const auto& one : *told) take_since(one);
     }
     unpublished_ = false;
+    tell_rejected(rejected);
     positions_.on_all_published();
+}
+
+// A list is rejected for one of its jobs: halved again and again, it leaves that one, and why.
+awaitable<std::optional<failure>> registrar::publish_some(
+    std::vector<job_entry> entries, std::unordered_map<std::string, std::string>& rejected) {
+    std::vector<std::vector<job_entry>> parts;
+    parts.push_back(std::move(entries));
+    while (!parts.empty()) {
+        auto part = std::move(parts.back());
+        parts.pop_back();
+        auto publishing = node_.records->publish(part);
+        const auto told = co_await std::move(publishing);
+        if (told.has_value()) {
+            for (const auto& one : *told) take_since(one);
+            continue;
+        }
+        if (told.error().code != errc::rejected) co_return told.error();
+        if (part.size() == 1) {
+            rejected.emplace(part.front().name, told.error().detail);
+            if (rejected.size() > rejected_max) co_return told.error();
+            continue;
+        }
+        const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+        parts.emplace_back(middle, part.end());
+        part.erase(middle, part.end());
+        parts.push_back(std::move(part));
+    }
+    co_return std::nullopt;
+}
+
+// Each once, as long as it is rejected.
+void registrar::tell_rejected(const std::unordered_map<std::string, std::string>& rejected) {
+    std::unordered_set<std::string> now;
+    for (const auto& [name, why] : rejected) {
+        if (!rejected_.contains(name))
+            node_.log(log_level::warn, "job not published " + job_field(name) + ": " + why);
+        now.insert(name);
+    }
+    rejected_ = std::move(now);
 }
 
 bool registrar::take_since(const job_entry& told) {

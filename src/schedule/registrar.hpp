@@ -16,7 +16,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -28,14 +30,15 @@ public:
     registrar(node_state& node, job_table& jobs, positions& where, const runner& runs,
               std::size_t runs_max);
 
-    // Each for as long as the node lives.
+    // Until the node signs off: as long as anything runs on it, it is there for the others.
     boost::asio::awaitable<void> keep_registered();
+    // For as long as the node lives.
     boost::asio::awaitable<void> keep_published();
+    // Once. No heartbeat of this node comes behind it.
+    boost::asio::awaitable<void> sign_off();
 
     boost::asio::awaitable<void> register_first();
     boost::asio::awaitable<void> register_node();
-    // Once. No heartbeat of this node comes behind it.
-    boost::asio::awaitable<void> sign_off();
     boost::asio::awaitable<void> publish_jobs();
     // What the journal knows of a job. False where that is not the job as it is here.
     bool take_since(const job_entry& told);
@@ -58,10 +61,13 @@ public:
     bool hears(const std::string& owner) const { return heard_.contains(owner); }
 
 private:
+    async<void> send_heartbeat();
     node_entry entry();
     const std::string& digest();
     void take_live(const std::vector<node_entry>& live);
-    async<void> send_heartbeat();
+    boost::asio::awaitable<std::optional<failure>> publish_some(
+        std::vector<job_entry> entries, std::unordered_map<std::string, std::string>& rejected);
+    void tell_rejected(const std::unordered_map<std::string, std::string>& rejected);
     void on_answer(const result<void>& told);
     boost::asio::awaitable<void> retire_jobs();
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);

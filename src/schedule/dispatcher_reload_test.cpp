@@ -1,0 +1,110 @@
+// A dispatcher whose jobs change, at the very moment when it does something else with them.
+#include "schedule/lone_node_fixture.hpp"
+#include "time/clocks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+const schedule_options at_new_year{.cron = "0 0 1 1 *", .zone = "UTC"};
+const schedule_options the_day_after{.cron = "0 0 2 1 *", .zone = "UTC"};
+
+// Goal: a reload while a node starts leaves no job without its place, or at its old one. Method: it
+// comes when all that was known has its place, and the control state is read once more.
+TEST(DispatcherReload, WhatAReloadDuringTheStartBringsHasItsPlace) {
+    lone_node one;
+    one.node->replace_jobs({one.plan("changed", at_new_year)});
+    one.journal_faults->on_control_read = [&] {
+        if (one.journal_faults->control_reads != 2) return;
+        one.node->replace_jobs(
+            {one.plan("changed", the_day_after), one.plan("new", the_day_after)});
+    };
+    std::vector<std::optional<time::wall_instant>> next;
+    one.on_ready([&] {
+        for (const auto* name : {"changed", "new"}) next.push_back(one.node->next_occurrence(name));
+        one.stop.request_stop();
+    });
+    one.run();
+    EXPECT_EQ(one.journal_faults->control_reads, 2);
+    const auto rule = *one.plan("new", the_day_after)->when;
+    const auto expected = rule.when.next(time::local_now(), rule.where, rule.policy);
+    EXPECT_THAT(next, testing::ElementsAre(expected, expected));
+}
+
+// Goal: the others hear at once of a job that comes while the node tells them its jobs. Method: it
+// comes when the first publication is on its way; the next one that is due anyway is a minute away.
+TEST(DispatcherReload, AJobThatComesDuringAPublicationIsPublishedAtOnce) {
+    lone_node one;
+    one.node->replace_jobs({one.plan("old", at_new_year)});
+    const auto begun = lease_clock::now();
+    one.journal_faults->on_publication = [&] {
+        if (one.journal_faults->publications == 1)
+            one.node->replace_jobs({one.plan("new", at_new_year)});
+        else
+            one.stop.request_stop();
+    };
+    one.run();
+    EXPECT_LT(lease_clock::now() - begun, 30s);
+    EXPECT_TRUE(one.is_published("new"));
+}
+
+// Goal: a run is what its claim was, also where its job has changed since: at most once the store
+// has it marked, and none would resume it. Method: the reload comes with the answer of the store.
+TEST(DispatcherReload, AReloadBehindAClaimMakesItsRunNoOther) {
+    lone_node one;
+    auto again = each_second;
+    again.delivery = delivery::at_least_once;
+    one.node->replace_jobs({one.plan("j", each_second)});
+    int grants = 0;
+    one.store_hooks->after_acquire = [&](const result<acquire_result<grant>>& answer) {
+        if (!answer.has_value() || !std::holds_alternative<grant>(*answer)) return;
+        if (++grants == 1)
+            one.node->replace_jobs({one.plan("j", again)});
+        else
+            one.stop.request_stop();
+    };
+    one.run();
+    ASSERT_GE(one.seen.size(), 1u);
+    EXPECT_EQ(one.run_of(one.seen.lines().front().what.id).delivery, delivery::at_most_once);
+}
+
+// Goal: a job that the journal will never take keeps no other from being published. Method: its
+// definition is longer than any may be.
+TEST(DispatcherReload, AJobThatTheJournalRejectsKeepsNoOtherOutOfIt) {
+    lone_node one;
+    auto large = std::make_shared<schedule::job_plan>(*one.plan("large", at_new_year));
+    large->entry.definition = std::string(std::size_t{65} * 1024, 'x');
+    one.node->replace_jobs({one.plan("a", at_new_year), large, one.plan("z", at_new_year)});
+    one.on_ready([&] { one.stop.request_stop(); });
+    one.run();
+    EXPECT_TRUE(one.is_published("a"));
+    EXPECT_TRUE(one.is_published("z"));
+    EXPECT_FALSE(one.is_published("large"));
+    EXPECT_THAT(one.warnings(),
+                testing::Contains(testing::StartsWith("job not published job=large: ")));
+}
+
+// Goal: a journal that takes no job at all is not asked for each of them. Method: it rejects them,
+// and counts what it is told.
+TEST(DispatcherReload, AJournalThatRejectsAllJobsIsNotAskedForEach) {
+    lone_node one;
+    one.journal_faults->fail_publish = errc::rejected;
+    std::vector<std::shared_ptr<const schedule::job_plan>> many;
+    for (int i = 0; i < 400; ++i) many.push_back(one.plan("j" + std::to_string(i), at_new_year));
+    one.node->replace_jobs(many);
+    one.on_ready([&] { one.stop.request_stop(); });
+    one.run();
+    EXPECT_LT(one.journal_faults->publications, 100);
+    EXPECT_LT(one.warnings().size(), 50u);
+}
+
+}  // namespace
+}  // namespace pawl
