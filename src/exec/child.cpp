@@ -101,7 +101,7 @@ std::optional<spawn_fault> child::state::call_guard() {
     if (prepared.is_open()) return {};
     auto [ours, theirs] = socket_pair();
     if (!ours.is_open()) return spawn_fault{stage::guard, errno};
-    if (!from.fork_guard(theirs)) return spawn_fault{stage::guard, ECHILD};
+    if (const int error = from.fork_guard(theirs)) return spawn_fault{stage::guard, error};
     prepared = std::move(ours);
     return {};
 }
@@ -128,11 +128,10 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     // The launcher may have rejected already, and closed: its answer can still be read.
     const auto how = send(prepared.release(), begin, beside);
     handed_over = how == delivery_result::sent;
-    if (how == delivery_result::full) {
-        socket.close(error);
-        return spawn_fault{stage::guard, ENOBUFS};
-    }
-    return {};
+    if (how == delivery_result::sent || how == delivery_result::closed) return {};
+    const int fault = how == delivery_result::full ? ENOBUFS : errno;
+    socket.close(error);
+    return spawn_fault{stage::guard, fault};
 }
 
 // Nothing when the guard is gone, or when no caller waits any longer.

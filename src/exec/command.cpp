@@ -88,6 +88,12 @@ private:
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
+std::string guard_trouble(int error) {
+    if (error == ECHILD) return "the process that starts guards is gone";
+    if (error == EBUSY) return "the process that starts guards does not answer";
+    return reason(error);
+}
+
 }  // namespace
 
 std::vector<std::string> environment_with(
@@ -135,8 +141,7 @@ std::string spawn_fault::describe(const command& wanted) const {
             if (may_have_run())
                 return "the guard of " + name +
                        " was killed while it was being started: it may have run";
-            return start + "its guard did not start: " +
-                   (error == ECHILD ? "the process that starts guards is gone" : reason(error));
+            return start + "its guard did not start: " + guard_trouble(error);
         case stage::user:
             return start + "cannot become its user: " + reason(error) +
                    (privilege ? "; only root can run a command as another user" : "");

@@ -75,6 +75,9 @@ TEST(Command, FaultsReadAsAShellSaysThem) {
               "cannot run 'frobnicate': Permission denied");
     EXPECT_THAT((spawn_fault{stage::working_directory, ENOENT}.describe(wanted)),
                 HasSubstr("cannot enter '/nowhere'"));
+    EXPECT_EQ((spawn_fault{stage::guard, EBUSY}.describe(wanted)),
+              "cannot run 'frobnicate': its guard did not start: the process that starts guards "
+              "does not answer");
 }
 
 }  // namespace

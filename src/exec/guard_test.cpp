@@ -1,5 +1,6 @@
 // What the guard is for: pawl, or the guard itself, dies or freezes, and the command still ends.
 #include "exec/exec_fixture.hpp"
+#include "exec/wire.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -12,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -321,6 +324,51 @@ TEST(Guard, TheFolderOfALauncherThatWasKilledGoesWithPawl) {
         kill(fixture.from().pid(), SIGKILL);
     }
     EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+// A launcher that does not take what it is asked is told from one that is gone.
+TEST(Guard, ALauncherThatIsFrozenIsNotSaidToBeGone) {
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const auto [ours, theirs] = socket_pair();
+    constexpr int requests_max = 100'000;
+    int error = 0;
+    for (int asked = 0; error == 0 && asked < requests_max; ++asked)
+        error = fixture.from().fork_guard(theirs);
+    EXPECT_EQ(error, EBUSY);
+    const auto fault = fixture.fault_of(shell("true"));
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->may_have_run());
+    EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("does not answer"));
+    kill(fixture.from().pid(), SIGKILL);
+    EXPECT_TRUE(eventually([&] { return fixture.from().fork_guard(theirs) == ECHILD; }));
+}
+
+// Sends descriptors that no process takes, until the user of this process may send no more.
+void use_up_descriptors_in_flight(int socket) {
+    constexpr rlim_t few = 64;
+    const rlimit limit{few, few};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const std::array<int, 1> beside{socket};
+    for (rlim_t sent = 0; sent <= 2 * few; ++sent)
+        if (send(socket, 'x', beside) != delivery_result::sent) return;
+}
+
+// A user may have so many descriptors under way between processes. Where the jobs of that user have
+// used that up, it is what is said, and not that a process is gone.
+TEST(Guard, DescriptorsThatCannotBeSentAreOneClearFault) {
+    const pid_t holder = run_in_process([] {
+        constexpr uid_t unprivileged = 65'534;  // root may send any number
+        if (geteuid() == 0 && (setgid(unprivileged) != 0 || setuid(unprivileged) != 0)) _exit(2);
+        trial fixture;
+        const auto [ours, theirs] = socket_pair();
+        use_up_descriptors_in_flight(ours.get());
+        const auto fault = fixture.fault_of(shell("true"));
+        const auto said = fault ? fault->describe(shell("true")) : "";
+        if (said.find("Too many references") == std::string::npos) _exit(3);
+        if (fault->may_have_run()) _exit(4);
+    });
+    EXPECT_EQ(wait_for_process(holder), 0);
 }
 
 // Nothing but SIGKILL ends a guard, or the tree would outlive it: send it what terminals, services

@@ -329,11 +329,15 @@ private:
         _exit(0);
     }
 
-    // Waits for room only where the message is the last one; a pause may go unheard.
+    // Waits for room, but with a pause, which may go unheard. Where pawl is gone, reading tells.
     void tell(const report& news, std::span<const int> beside = {}) {
         while (socket_.is_open()) {
             const delivery_result came = send(socket_.get(), news, beside);
-            if (came == delivery_result::closed) socket_.close();
+            if (came == delivery_result::failed && !beside.empty()) {
+                // Too many descriptors of this user are under way between processes.
+                beside = {};
+                continue;
+            }
             if (came != delivery_result::full || news.kind == report_kind::paused) return;
             pollfd peer{socket_.get(), POLLOUT, 0};
             poll(&peer, 1, -1);

@@ -168,9 +168,20 @@ launcher::~launcher() {
     if (WIFSIGNALED(status)) remove_folder(folder_);
 }
 
-bool launcher::fork_guard(const descriptor& socket) const {
+int launcher::fork_guard(const descriptor& socket) const {
+    if (!socket_.is_open()) return ECHILD;
     const std::array<int, 1> beside{socket.get()};
-    return send(socket_.get(), please_guard, beside) == delivery_result::sent;
+    switch (send(socket_.get(), please_guard, beside)) {
+        case delivery_result::sent:
+            return 0;
+        case delivery_result::full:
+            return EBUSY;
+        case delivery_result::closed:
+            return ECHILD;
+        case delivery_result::failed:
+            break;
+    }
+    return errno;
 }
 
 void launcher::add_guard(pid_t guard) const {

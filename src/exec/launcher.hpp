@@ -38,9 +38,9 @@ public:
     // The same without waiting, which the destructor does. No guard is forked any more.
     void end() { socket_.close(); }
 
-    // Has a guard forked that listens on this socket. False when the launcher is gone or does not
-    // answer.
-    bool fork_guard(const descriptor& socket) const;
+    // Has a guard forked that listens on this socket. 0, or else errno: ECHILD where the launcher
+    // is gone, EBUSY where it does not take what it is asked.
+    int fork_guard(const descriptor& socket) const;
 
     // False once the launcher has died; then no other process cleans up behind a dead guard.
     bool is_alive() const;

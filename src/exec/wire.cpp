@@ -58,9 +58,19 @@ delivery_result send_bytes(int socket, std::span<const std::byte> bytes,
         if (sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
             return delivery_result::sent;
         }
-        if (errno == EINTR) continue;
-        const bool full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
-        return full ? delivery_result::full : delivery_result::closed;
+        switch (errno) {
+            case EINTR:
+                continue;
+            case EAGAIN:
+            case ENOBUFS:
+            case ENOMEM:
+                return delivery_result::full;
+            case EPIPE:
+            case ECONNRESET:
+                return delivery_result::closed;
+            default:
+                return delivery_result::failed;
+        }
     }
 }
 

@@ -47,7 +47,8 @@ constexpr std::size_t command_bytes_max = 8u << 20;  // more than execve takes (
 // Two ends of a new socket. Both closed when the system is out of descriptors.
 std::pair<descriptor, descriptor> socket_pair();
 
-enum class delivery_result { sent, full, closed };
+// `closed`: no process reads there any more. `failed`: errno says why; the peer may be well.
+enum class delivery_result { sent, full, closed, failed };
 
 // Never blocks.
 delivery_result send_bytes(int socket, std::span<const std::byte> bytes,
