@@ -1,6 +1,7 @@
 #include "agent/command_body.hpp"
 
 #include "agent/body_fixture.hpp"
+#include "tests/crash/fork_trap.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -341,13 +342,14 @@ TEST(CommandBody, AStopWhileItStartsIsNotLost) {
 // occurrence is given back and runs again.
 TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
     body_trial fixture;
-    kill(fixture.guards().pid(), SIGSTOP);
+    const crash::fork_trap trap{fixture.guards().pid()};
     interference what;
     const auto executor = fixture.loop().get_executor();
     what.before = [&](schedule::body& body) {
         struct when_handed_over {
             boost::asio::any_io_executor executor;
             const exec::launcher* guards;
+            const crash::fork_trap* trap;
             schedule::body* body;
             void operator()() {
                 const auto where = executor;
@@ -355,10 +357,12 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
                 if (std::filesystem::is_empty(guards->folder()))
                     return boost::asio::post(where, std::move(*this));
                 body->stop(stop_cause::shutdown);
-                kill(guards->pid(), SIGKILL);
+                const auto guard = trap->caught().stopped;
+                EXPECT_NE(guard, 0);
+                if (guard != 0) kill(guard, SIGKILL);
             }
         };
-        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &body});
+        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &trap, &body});
     };
     const auto ended = fixture.run(job_of({"/bin/true"}), order_of(), what);
     EXPECT_TRUE(ended.how.started);

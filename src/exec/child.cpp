@@ -9,6 +9,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -40,10 +42,16 @@ struct child::state : std::enable_shared_from_this<state> {
     instant kill_at = instant::max();
     pid_t pid = 0;
     pid_t guard = 0;
-    std::array<descriptor, lives_in_report> lives;  // pidfds of the command and of the guard
+    // Their pidfds, where the kernel has them.
+    descriptor life;
+    descriptor guard_life;
     bool over = false;
-    bool expired = false;      // kill_at came before the guard had answered
-    bool handed_over = false;  // the guard may have the command, though it was never heard of
+    bool handed_over = false;  // the guard has been sent the command
+    // How far the guard has come with it
+    std::optional<report> answer;  // `running` or `rejected`
+    bool hung_up = false;          // without an answer
+    bool start_is_due = false;     // kill_at came before the answer
+    bool cut_short = false;        // so it is not to be started any more
     // Whether it is a job of a terminal, and whether it has the terminal at the moment.
     placement place = placement::background;
     placement now_at = placement::background;
@@ -56,6 +64,11 @@ struct child::state : std::enable_shared_from_this<state> {
 
     std::optional<spawn_fault> call_guard();
     std::optional<spawn_fault> start(const command& wanted, const limits& until);
+    awaitable<void> wait_for_answer();
+    void hear_answer();
+    void cut_start_short();
+    void kill_guard();
+    awaitable<std::optional<spawn_fault>> fault_of_start();
     awaitable<std::optional<report>> next_report();
     bool flush();
     awaitable<void> flush_when_writable();
@@ -134,15 +147,93 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     return spawn_fault{stage::guard, fault};
 }
 
+// Ends with an answer; where there is none, all that the guard had is dead, or it never has
+// anything.
+awaitable<void> child::state::wait_for_answer() {
+    for (;;) {
+        hear_answer();
+        if (answer || hung_up || over) co_return;
+        if (start_is_due && !cut_short) {
+            cut_start_short();
+            continue;
+        }
+        // A guard that says that it is ready from now on starts nothing.
+        if (cut_short && guard == 0) co_return;
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        const bool was_due = start_is_due;
+        co_await socket.async_wait(stream_descriptor::wait_read, token);
+        // The watchdog ends the wait once.
+        if (error && start_is_due == was_due) co_return;
+    }
+}
+
+// All that has been said until there is an answer.
+void child::state::hear_answer() {
+    while (socket.is_open() && !answer) {
+        report news{};
+        std::array<descriptor, 1> beside;
+        const arrival came = receive(socket.native_handle(), news, beside);
+        if (came == arrival::nothing) return;
+        hung_up = came == arrival::closed;
+        if (hung_up) return;
+        switch (news.kind) {
+            case report_kind::ready:
+                guard = news.pid;
+                guard_life = std::move(beside[0]);
+                from.add_guard(guard);
+                if (cut_short) kill_guard();
+                break;
+            case report_kind::running:
+                // Of what is cut short, only the end counts.
+                if (cut_short) break;
+                pid = news.pid;
+                life = std::move(beside[0]);
+                answer = news;
+                break;
+            case report_kind::rejected:
+                answer = news;
+                break;
+            case report_kind::paused:
+            case report_kind::ended:
+                break;
+        }
+    }
+}
+
+// The order of these matters: see the guard's start(). What the guard has begun, unheard of or not,
+// ends with it: the kernel kills the command, and the launcher the rest, before it hangs up.
+void child::state::cut_start_short() {
+    cut_short = true;
+    shutdown(socket.native_handle(), SHUT_WR);
+    kill_guard();
+}
+
+void child::state::kill_guard() {
+    if (guard_life.is_open()) signal_pidfd(guard_life, SIGKILL);
+}
+
+// Nothing: the command runs.
+awaitable<std::optional<spawn_fault>> child::state::fault_of_start() {
+    if (answer && answer->kind == report_kind::running) co_return std::nullopt;
+    if (answer) co_return spawn_fault{static_cast<stage>(answer->where), answer->status};
+    const bool ready = guard > 0;
+    // It may have begun to run before its guard was killed.
+    if (ready && !over && !from.is_alive()) {
+        auto burying = bury();
+        co_await std::move(burying);
+    }
+    if (cut_short) co_return spawn_fault{stage::guard, ETIME};
+    if (ready && handed_over) co_return spawn_fault{stage::guard, EOWNERDEAD};
+    co_return spawn_fault{stage::guard, from.is_alive() ? ESRCH : ECHILD};
+}
+
 // Nothing when the guard is gone, or when no caller waits any longer.
 awaitable<std::optional<report>> child::state::next_report() {
     for (;;) {
         if (!socket.is_open()) co_return std::nullopt;
         report news{};
-        std::array<descriptor, lives_in_report> beside;
-        const arrival came = receive(socket.native_handle(), news, beside);
-        if (came == arrival::message && news.kind == report_kind::running)
-            lives = std::move(beside);
+        const arrival came = receive(socket.native_handle(), news);
         if (came == arrival::message) co_return news;
         if (came == arrival::closed) co_return std::nullopt;
         boost::system::error_code error;
@@ -177,7 +268,8 @@ awaitable<void> child::state::flush_when_writable() {
         boost::system::error_code error;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
         co_await socket.async_wait(stream_descriptor::wait_write, token);
-        if (error) break;
+        // The watchdog ends the waits of a start that is due.
+        if (error && error != boost::asio::error::operation_aborted) break;
     }
     flushing = false;
 }
@@ -192,7 +284,8 @@ void child::state::finish() {
     if (over) return;
     over = true;
     if (guard > 0) from.remove_guard(guard);
-    for (descriptor& one : lives) one.close();
+    life.close();
+    guard_life.close();
     prepared.close();
     boost::system::error_code ignored;
     socket.close(ignored);
@@ -220,8 +313,8 @@ void child::state::pause_with_it(int signal) {
 // the guard waits for the command last, and only once we have hung up. Without the guard it is as
 // long as the command lives; what else there is of the group is the launcher's to kill.
 void child::state::strike() {
-    if (pid > 0 && (lives_on(lives[1]) || lives_on(lives[0]))) kill(-pid, SIGKILL);
-    if (lives[1].is_open()) signal_pidfd(lives[1], SIGCONT);
+    if (pid > 0 && (lives_on(guard_life) || lives_on(life))) kill(-pid, SIGKILL);
+    if (guard_life.is_open()) signal_pidfd(guard_life, SIGCONT);
 }
 
 // Guard and launcher are dead, so that all that they watched over has become ours, or does when its
@@ -240,13 +333,14 @@ awaitable<void> child::state::watch(std::shared_ptr<state> self) {
         co_await self->watchdog.wait();
         if (self->over || lease_clock::now() < self->kill_at) continue;
         self->kill_at = instant::max();
-        self->strike();
-        // A guard that has not even said that the command runs is not waited for any longer; it
-        // does not start what no caller waits for.
-        if (self->pid != 0) continue;
-        self->expired = true;
+        if (self->pid != 0) {
+            self->strike();
+            continue;
+        }
+        if (std::exchange(self->start_is_due, true)) continue;
+        // The one that waits for an answer looks whether one is there, and what is to be done.
         boost::system::error_code ignored;
-        self->socket.close(ignored);
+        self->socket.cancel(ignored);
     }
 }
 
@@ -276,23 +370,14 @@ awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until)
     me->tell_what_is_due();
     auto watching = state::watch(me);
     boost::asio::co_spawn(me->socket.get_executor(), std::move(watching), boost::asio::detached);
-    const std::optional<report> first = co_await me->next_report();
-    if (first && first->kind == report_kind::running) {
-        me->pid = first->pid;
-        me->guard = first->guard;
-        me->from.add_guard(me->guard);
-        co_return std::nullopt;
-    }
-    // It may have begun to run before its guard was killed.
-    if (!first && !me->over && !me->expired && !me->from.is_alive()) {
-        auto burying = me->bury();
-        co_await std::move(burying);
-    }
-    me->finish();
-    if (!first && !me->expired)
-        co_return spawn_fault{stage::guard, me->handed_over ? EOWNERDEAD : ECHILD};
-    if (!first) co_return spawn_fault{stage::guard, ETIME};
-    co_return spawn_fault{static_cast<stage>(first->where), first->status};
+    auto waiting = me->wait_for_answer();
+    co_await std::move(waiting);
+    auto judging = me->fault_of_start();
+    const std::optional<spawn_fault> fault = co_await std::move(judging);
+    if (fault) me->finish();
+    // It came while the answer was on its way.
+    if (!fault && me->start_is_due) me->strike();
+    co_return fault;
 }
 
 awaitable<exit_status> child::wait() {

@@ -91,6 +91,7 @@ std::string reason(int error) { return std::generic_category().message(error); }
 std::string guard_trouble(int error) {
     if (error == ECHILD) return "the process that starts guards is gone";
     if (error == EBUSY) return "the process that starts guards does not answer";
+    if (error == ESRCH) return "it was killed, or the system is out of file descriptors";
     return reason(error);
 }
 

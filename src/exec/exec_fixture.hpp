@@ -6,8 +6,10 @@
 #include "net/loop.hpp"
 #include "tests/crash/observation.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,17 @@ inline command token_writer(const std::string& file, const std::vector<std::stri
     command wanted{std::move(arguments)};
     wanted.environment = environment_with({});
     return wanted;
+}
+
+// The processes that have written to a token writer's file.
+inline std::set<pid_t> writers_of(const std::string& file) {
+    std::set<pid_t> writers;
+    for (const auto& one : crash::entries_of(file)) writers.insert(one.writer);
+    return writers;
+}
+
+inline bool any_runs(const std::set<pid_t>& pids) {
+    return std::any_of(pids.begin(), pids.end(), crash::is_running);
 }
 
 // A test that sets kill_at sets it so long before the lease ends, at a TTL of a second and more.

@@ -2,9 +2,6 @@
 #include "exec/exec_fixture.hpp"
 #include "exec/wire.hpp"
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,16 +29,6 @@ using crash::run_in_process;
 using crash::scratch_folder;
 using crash::wait_for_process;
 
-std::set<pid_t> writers_of(const std::string& file) {
-    std::set<pid_t> writers;
-    for (const auto& one : entries_of(file)) writers.insert(one.writer);
-    return writers;
-}
-
-bool any_runs(const std::set<pid_t>& pids) {
-    return std::any_of(pids.begin(), pids.end(), crash::is_running);
-}
-
 instant last_entry(const std::string& file) {
     instant last{};
     for (const auto& one : entries_of(file)) last = std::max(last, one.when);
@@ -66,14 +53,6 @@ pid_t only_child_of(pid_t parent) {
     std::string children;
     eventually([&] { return !(children = crash::text_of(list)).empty(); });
     return children.empty() ? 0 : std::stoi(children);
-}
-
-// Acts in the turn of the loop after that in which the command goes to its guard.
-boost::asio::awaitable<std::optional<spawn_fault>> spawn_and_then(child& running, command wanted,
-                                                                  std::function<void()> act) {
-    boost::asio::post(co_await boost::asio::this_coro::executor, std::move(act));
-    auto spawning = running.spawn(std::move(wanted), {});
-    co_return co_await std::move(spawning);
 }
 
 // pawl killed: the command and a daemon that it has left are told to end at once, long before the
@@ -283,22 +262,6 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     EXPECT_LE(last_entry(log), kill_at + 5s);
 }
 
-// The launcher frozen beyond the deadline: it is not known in time whether the command runs, and it
-// does not begin when the launcher goes on.
-TEST(Guard, AStartThatIsNotAnsweredByItsDeadlineIsCutShort) {
-    const scratch_folder folder;
-    trial fixture;
-    kill(fixture.from().pid(), SIGSTOP);
-    const auto fault = fixture.fault_of(shell("touch " + folder.file("ran")), killed_after(1s));
-    kill(fixture.from().pid(), SIGCONT);
-    ASSERT_TRUE(fault);
-    EXPECT_TRUE(fault->was_cut_short());
-    EXPECT_FALSE(fault->came_too_late());
-    // Its guard is forked before this one's.
-    EXPECT_EQ(fixture.run(shell("true")).as_shell(), 0);
-    EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
-}
-
 // The launcher killed: what runs goes on under its guard, and the next command says why it cannot.
 TEST(Guard, OutlivesTheLauncher) {
     trial fixture;
@@ -417,27 +380,6 @@ TEST(Guard, KilledBeforeItHasACommandItIsOneClearFault) {
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->where, stage::guard);
     EXPECT_EQ(crash::text_of(folder.file("out")), "");
-}
-
-// Killed with the command in its hands, it may have started it: it is not said that nothing ran.
-TEST(Guard, KilledWithACommandThatItHasNotSpokenOfItMayHaveRun) {
-    trial fixture;
-    child running{fixture.loop().get_executor(), fixture.from()};
-    running.prepare();
-    const pid_t ahead = only_child_of(fixture.from().pid());
-    ASSERT_GT(ahead, 0);
-    kill(ahead, SIGSTOP);
-    auto spawning = spawn_and_then(running, shell("true"), [ahead] { kill(ahead, SIGKILL); });
-    const auto fault = fixture.loop().wait_for(std::move(spawning));
-    ASSERT_TRUE(fault);
-    EXPECT_TRUE(fault->may_have_run());
-    EXPECT_FALSE(fault->came_too_late());
-    EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("may have run"));
-    // Nothing was handed over where no process was there to take it.
-    kill(fixture.from().pid(), SIGKILL);
-    ASSERT_TRUE(eventually([&] { return !fixture.from().is_alive(); }));
-    // Its end of the socket may be open for a moment yet.
-    EXPECT_TRUE(eventually([&] { return !fixture.fault_of(shell("true"))->may_have_run(); }));
 }
 
 // A command that closes all its descriptors is still watched: the guard holds no pipe of its own to

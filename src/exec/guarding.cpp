@@ -64,6 +64,7 @@ public:
         children_ended_ = child_signals();
         timer_ = descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
         if (!children_ended_.is_open() || !timer_.is_open()) give_up(stage::guard, errno);
+        introduce();
         for (;;) {
             set_timer();
             std::array<pollfd, 4> sources{
@@ -86,6 +87,17 @@ private:
     enum class phase { waiting, running, stopping, killing };
 
     // ---- orders
+
+    // Before any order is taken: pawl, which has not heard of us, knows that we have started
+    // nothing; pawl that has can end us.
+    void introduce() {
+        const descriptor life = open_pidfd(getpid());
+        if (!life.is_open() && (errno == EMFILE || errno == ENFILE)) give_up(stage::guard, errno);
+        report news{};
+        news.kind = report_kind::ready;
+        news.pid = getpid();
+        tell_of(life, news);
+    }
 
     void take_orders() {
         while (socket_.is_open()) {
@@ -132,8 +144,10 @@ private:
     // ---- the command's life
 
     void start(std::array<descriptor, descriptors_max>& beside) {
-        // A launcher or guard that was frozen until now must not start what no process waits for.
-        pollfd peer{socket_.get(), 0, 0};
+        // A launcher or guard that was frozen until now must not start what no process waits for:
+        // pawl stops sending, and then looks whether we are ready. We have said so, and look now
+        // whether it has stopped. So pawl has heard of us, or we start nothing.
+        pollfd peer{socket_.get(), POLLRDHUP, 0};
         if (poll(&peer, 1, 0) != 0) _exit(0);
         if (lease_clock::now() >= std::min(stop_at_, kill_at_)) give_up(stage::guard, ETIMEDOUT);
         const auto text = read_memory_file(beside[0].get());
@@ -169,12 +183,7 @@ private:
         report news{};
         news.kind = report_kind::running;
         news.pid = command_;
-        news.guard = getpid();
-        const descriptor command_life = open_pidfd(command_);
-        const descriptor guard_life = open_pidfd(getpid());
-        const std::array<int, lives_in_report> lives{command_life.get(), guard_life.get()};
-        const bool both = command_life.is_open() && guard_life.is_open();
-        tell(news, both ? std::span<const int>{lives} : std::span<const int>{});
+        tell_of(open_pidfd(command_), news);
     }
 
     // The command is waited for last: its number, which is its group's too, can be a stranger's
@@ -342,6 +351,11 @@ private:
             pollfd peer{socket_.get(), POLLOUT, 0};
             poll(&peer, 1, -1);
         }
+    }
+
+    void tell_of(const descriptor& life, const report& news) {
+        const std::array<int, 1> beside{life.get()};
+        tell(news, life.is_open() ? std::span<const int>{beside} : std::span<const int>{});
     }
 
     void set_timer() {

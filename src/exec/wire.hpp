@@ -26,21 +26,20 @@ struct order {
     std::int64_t grace = 0;  // nanoseconds
 };
 
-// guard → pawl. Either `rejected`, or `running`, then any number of `paused`, and `ended`; then the
-// guard waits until pawl has hung up. Beside `running` travel, where the kernel has them, pidfds of
-// the command and of the guard.
-enum class report_kind : std::uint32_t { running, rejected, paused, ended };
+// guard → pawl. `ready`, before the guard can have a command; then `rejected`, or `running`, then
+// any number of `paused`, and `ended`; then the guard waits until pawl has hung up. Where there is
+// no guard, the launcher says `rejected`. Beside `ready` and `running` travels, where the kernel
+// has one, a pidfd of the process.
+enum class report_kind : std::uint32_t { ready, running, rejected, paused, ended };
 
 struct report {
-    report_kind kind = report_kind::running;
-    std::int32_t pid = 0;     // running: the command's
-    std::int32_t guard = 0;   // running: the guard's
+    report_kind kind = report_kind::ready;
+    std::int32_t pid = 0;     // ready: the guard's. running: the command's
     std::int32_t status = 0;  // ended: as of waitpid. paused: the signal. rejected: errno
     std::uint32_t where = 0;  // rejected: a stage
     std::uint32_t cause = 0;  // ended: an ending
 };
 
-constexpr std::size_t lives_in_report = 2;
 constexpr std::size_t descriptors_max = 4;           // beside one message
 constexpr std::size_t command_bytes_max = 8u << 20;  // more than execve takes (6 MiB on Linux)
 

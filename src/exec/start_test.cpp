@@ -1,0 +1,121 @@
+// A start that is disturbed: by the death, the standstill or the silence of those who take part in
+// it.
+#include "exec/exec_fixture.hpp"
+#include "tests/crash/fork_trap.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace pawl::exec {
+namespace {
+
+using namespace std::chrono_literals;
+using crash::eventually;
+using crash::fork_trap;
+using crash::scratch_folder;
+
+// Acts in the turn of the loop after that in which the command goes to its guard.
+boost::asio::awaitable<std::optional<spawn_fault>> spawn_and_then(child& running, command wanted,
+                                                                  std::function<void()> act) {
+    boost::asio::post(co_await boost::asio::this_coro::executor, std::move(act));
+    auto spawning = running.spawn(std::move(wanted), {});
+    co_return co_await std::move(spawning);
+}
+
+// The launcher frozen beyond the deadline: it is not known in time whether the command runs, and it
+// does not begin when the launcher goes on.
+TEST(Start, ThatIsNotAnsweredByItsDeadlineIsCutShort) {
+    const scratch_folder folder;
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const auto fault = fixture.fault_of(shell("touch " + folder.file("ran")), killed_after(1s));
+    kill(fixture.from().pid(), SIGCONT);
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->was_cut_short());
+    EXPECT_FALSE(fault->came_too_late());
+    // Its guard is forked before this one's.
+    EXPECT_EQ(fixture.run(shell("true")).as_shell(), 0);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+}
+
+// A guard is frozen behind the fork of the command, of which it has not spoken: at the deadline the
+// command, and a daemon that it has left, are dead before the start is told to have been cut short,
+// as the lease is released then.
+TEST(Start, CutShortLeavesNoCommandBehindAFrozenGuard) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    const fork_trap trap{fixture.from().pid()};
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto come_to_the_deadline = [&] {
+        EXPECT_NE(trap.caught().stopped, 0);
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+        const instant now = lease_clock::now();
+        running.extend(now, now);
+    };
+    auto spawning = spawn_and_then(running, token_writer(log, {"--daemon", "--ignore-term"}),
+                                   come_to_the_deadline);
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_FALSE(any_runs(writers_of(log)));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->was_cut_short());
+    EXPECT_TRUE(fault->may_have_run());
+}
+
+// pawl stands still from when the command goes to its guard until the deadline has passed: whatever
+// it finds said when it goes on, all is dead before the end is told.
+TEST(Start, OfAPawlThatStoodStillLeavesNoCommandBehind) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto stand_still = [&] {
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+        const instant now = lease_clock::now();
+        running.extend(now, now);
+    };
+    auto spawning =
+        spawn_and_then(running, token_writer(log, {"--daemon", "--ignore-term"}), stand_still);
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    if (!fault) {
+        auto ending_of = running.wait();
+        EXPECT_EQ(fixture.loop().wait_for(std::move(ending_of)).signal, SIGKILL);
+    } else {
+        EXPECT_TRUE(fault->was_cut_short());
+    }
+    EXPECT_FALSE(any_runs(writers_of(log)));
+}
+
+// Killed with the command in its hands, the guard may have started it: it is not said that nothing
+// ran.
+TEST(Start, OfWhichItsKilledGuardHasNotSpokenMayHaveRun) {
+    trial fixture;
+    const fork_trap trap{fixture.from().pid()};
+    child running{fixture.loop().get_executor(), fixture.from()};
+    auto spawning = spawn_and_then(running, shell("true"), [&] {
+        ASSERT_NE(trap.caught().stopped, 0);
+        kill(trap.caught().stopped, SIGKILL);
+    });
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->may_have_run());
+    EXPECT_FALSE(fault->came_too_late());
+    EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("may have run"));
+    // Nothing was handed over where no process was there to take it.
+    kill(fixture.from().pid(), SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !fixture.from().is_alive(); }));
+    // Its end of the socket may be open for a moment yet.
+    EXPECT_TRUE(eventually([&] { return !fixture.fault_of(shell("true"))->may_have_run(); }));
+}
+
+}  // namespace
+}  // namespace pawl::exec
