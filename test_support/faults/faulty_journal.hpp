@@ -42,7 +42,7 @@ struct journal_plan {
     std::function<void()> on_begun{};  // it has taken effect, and is not told yet
     std::function<void()> on_publication{};
     std::function<void()> on_output{};
-    std::function<void()> on_runs_read{};  // a page of runs has been read
+    std::function<void()> on_runs_read{};   // a page of runs has been read
     std::function<void()> on_stale_read{};  // they were read, and are not told yet
     std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
                                      // the loop after it is there
