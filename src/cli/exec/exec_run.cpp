@@ -34,6 +34,15 @@ runs::work_result ended::as_work() const {
     return what;
 }
 
+void first_deadline::tell_guard(instant stop_at, instant now) {
+    if (lease_stops_at_ <= now && lease_stops_at_ <= timeout_at_) stopped_by_lease_ = true;
+    lease_stops_at_ = stop_at;
+}
+
+bool first_deadline::is_timeout(instant now) const {
+    return !stopped_by_lease_ && timeout_at_ < lease_stops_at_ && timeout_at_ <= now;
+}
+
 exec_run::exec_run(net::loop& on, const exec::launcher& from, millis grace,
                    std::optional<millis> timeout)
     : loop_{on}, child_{on.get_executor(), from}, grace_{grace}, timeout_{timeout} {
@@ -42,10 +51,17 @@ exec_run::exec_run(net::loop& on, const exec::launcher& from, millis grace,
 
 exec::limits exec_run::bounds() const {
     auto both = of_lease_;
-    if (timeout_at_ == instant::max()) return both;
-    both.stop_at = std::min(both.stop_at, timeout_at_);
-    both.kill_at = std::min(both.kill_at, timeout_at_ + grace_);
+    const instant timeout_at = first_.timeout_at();
+    if (timeout_at == instant::max()) return both;
+    both.stop_at = std::min(both.stop_at, timeout_at);
+    both.kill_at = std::min(both.kill_at, timeout_at + grace_);
     return both;
+}
+
+void exec_run::tell_guard() {
+    first_.tell_guard(of_lease_.stop_at, loop_.now());
+    const auto until = bounds();
+    child_.extend(until.stop_at, until.kill_at);
 }
 
 void exec_run::on_signal(int signal) {
@@ -59,8 +75,7 @@ void exec_run::on_signal(int signal) {
 void exec_run::on_deadline(instant stop_at, instant valid_until, millis ttl) {
     of_lease_.stop_at = stop_at;
     of_lease_.kill_at = valid_until - std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
-    const auto until = bounds();
-    if (spawned_) child_.extend(until.stop_at, until.kill_at);
+    if (spawned_) tell_guard();
 }
 
 void exec_run::cancel() {
@@ -84,7 +99,8 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
         co_return how;
     }
     const auto shown = exec::command{wanted.arguments};
-    if (self->timeout_) self->timeout_at_ = self->loop_.now() + *self->timeout_;
+    if (self->timeout_) self->first_.set_timeout(self->loop_.now() + *self->timeout_);
+    self->first_.tell_guard(self->of_lease_.stop_at, self->loop_.now());
     const auto fault = co_await self->child_.spawn(std::move(wanted), self->bounds());
     if (fault) {
         how.status = fault->as_shell();
@@ -94,15 +110,15 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
     } else {
         self->spawned_ = true;
         // What came while it was being started.
-        const auto until = self->bounds();
-        self->child_.extend(until.stop_at, until.kill_at);
+        self->tell_guard();
         if (self->early_signal_) self->child_.signal(*self->early_signal_);
         const auto status = co_await self->child_.wait();
         self->spawned_ = false;
         how.status = status.as_shell();
         how.cause = status.cause;
     }
-    how.timed_out = how.cause == exec::ending::deadline && self->is_timeout_first();
+    how.timed_out =
+        how.cause == exec::ending::deadline && self->first_.is_timeout(self->loop_.now());
     co_return how;
 }
 

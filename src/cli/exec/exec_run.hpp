@@ -32,6 +32,24 @@ struct ended {
     runs::work_result as_work() const;
 };
 
+// Whether a command that was stopped at its deadline was stopped by its timeout, or by its lease.
+// The lease may be renewed after that, so what its end is by now says nothing.
+class first_deadline {
+public:
+    void set_timeout(instant at) { timeout_at_ = at; }
+    // The guard has been told that it stops the command for its lease at `stop_at`.
+    void tell_guard(instant stop_at, instant now);
+    // Of one that was stopped, and has ended.
+    bool is_timeout(instant now) const;
+
+    instant timeout_at() const noexcept { return timeout_at_; }
+
+private:
+    instant timeout_at_ = instant::max();
+    instant lease_stops_at_ = instant::max();
+    bool stopped_by_lease_ = false;
+};
+
 // On the loop only.
 class exec_run {
 public:
@@ -59,14 +77,13 @@ public:
 
 private:
     exec::limits bounds() const;
-    // Whether the command's own time is up before the lease's.
-    bool is_timeout_first() const noexcept { return timeout_at_ < of_lease_.stop_at; }
+    void tell_guard();
 
     net::loop& loop_;
     exec::child child_;
     const millis grace_;
     const std::optional<millis> timeout_;
-    instant timeout_at_ = instant::max();
+    first_deadline first_;
     exec::limits of_lease_;
     bool spawned_ = false;
     bool cancelled_ = false;

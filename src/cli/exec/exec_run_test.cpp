@@ -2,14 +2,26 @@
 
 #include "exec/launcher.hpp"
 #include "net/loop.hpp"
+#include "tests/crash/observation.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace pawl::cli {
 namespace {
+
+using std::chrono::seconds;
 
 // Goal: where a slow machine lets the command's own time pass before it begins, the row says what
 // the exit status says, and tells of no signal.
@@ -28,6 +40,109 @@ TEST(ExecRun, ATimeoutThatIsOverBeforeTheCommandBeginsIsATimeout) {
     runs::run_context under;
     under.cause = how.stopped_by();
     EXPECT_EQ(runs::judge(how.as_work(), under).status, run_status::timed_out);
+}
+
+TEST(FirstDeadline, IsWhatTheGuardStoppedTheCommandFor) {
+    const instant start{seconds{1'000}};
+    first_deadline both;
+    both.set_timeout(start + seconds{60});
+    both.tell_guard(start + seconds{20}, start);
+    EXPECT_FALSE(both.is_timeout(start + seconds{21}));
+    // Renewed in time, again and again.
+    both.tell_guard(start + seconds{40}, start + seconds{10});
+    both.tell_guard(start + seconds{70}, start + seconds{39});
+    EXPECT_FALSE(both.is_timeout(start + seconds{59}));
+    EXPECT_TRUE(both.is_timeout(start + seconds{61}));
+    // The lease ends while the command drains.
+    both.tell_guard(start + seconds{65}, start + seconds{65});
+    EXPECT_TRUE(both.is_timeout(start + seconds{66}));
+}
+
+// Goal: a lease that recovers after it has stopped the command makes no timeout of that: neither
+// before the timeout's time nor after it.
+TEST(FirstDeadline, StaysTheLeasesWhereThatIsRenewedAfterIt) {
+    const instant start{seconds{1'000}};
+    first_deadline both;
+    both.set_timeout(start + seconds{60});
+    both.tell_guard(start + seconds{20}, start);
+    both.tell_guard(start + seconds{41}, start + seconds{22});
+    both.tell_guard(start + seconds{68}, start + seconds{49});
+    EXPECT_FALSE(both.is_timeout(start + seconds{50}));
+    EXPECT_FALSE(both.is_timeout(start + seconds{80}));
+}
+
+// A command that runs when it is there, and ends with 0 once it has been told to end and may.
+class running_command {
+public:
+    using act = std::function<void(exec_run&, instant now)>;
+
+    explicit running_command(const act& before = {}) {
+        one_ = std::make_shared<exec_run>(loop_, guards_, millis{600'000}, millis{600'000});
+        exec::command wanted{{"/bin/sh", "-c",
+                              "trap ': >" + told_ + "; while ! test -e " + go_ +
+                                  "; do sleep 0.01; done; exit 0' TERM; : >" + ready_ +
+                                  "; while :; do sleep 0.01; done"}};
+        wanted.environment = exec::environment_with({});
+        if (before) on_loop([&] { before(*one_, loop_.now()); });
+        end_ = boost::asio::co_spawn(loop_.get_executor(), exec_run::run(one_, std::move(wanted)),
+                                     boost::asio::use_future);
+        const auto runs = [&] {
+            bool spawned = false;
+            on_loop([&] { spawned = one_->is_running(); });
+            return spawned && std::filesystem::exists(ready_);
+        };
+        EXPECT_TRUE(crash::eventually(runs, millis{60'000}));
+    }
+    ~running_command() {
+        on_loop([&] { one_.reset(); });
+    }
+    running_command(const running_command&) = delete;
+    running_command& operator=(const running_command&) = delete;
+
+    void on_loop(std::function<void()> what) {
+        auto doing = [](std::function<void()> todo) -> boost::asio::awaitable<void> {
+            todo();
+            co_return;
+        };
+        loop_.wait_for(doing(std::move(what)));
+    }
+    // Until the command has heard of it.
+    void stop_by(const act& tell) {
+        on_loop([&] { tell(*one_, loop_.now()); });
+        EXPECT_TRUE(
+            crash::eventually([&] { return std::filesystem::exists(told_); }, millis{60'000}));
+    }
+    ended end(const act& meanwhile = {}) {
+        if (meanwhile) on_loop([&] { meanwhile(*one_, loop_.now()); });
+        std::ofstream{go_} << "go";
+        return end_.get();
+    }
+
+private:
+    const crash::scratch_folder folder_{};
+    const std::string ready_ = folder_.file("ready");
+    const std::string told_ = folder_.file("told");
+    const std::string go_ = folder_.file("go");
+    const exec::launcher guards_ = exec::launcher::start();
+    net::loop loop_;
+    std::shared_ptr<exec_run> one_;
+    std::future<ended> end_;
+};
+
+// Goal: the same of a command that drains while its lease recovers: it is lost, so that another
+// node resumes its occurrence, and no timeout, which would be its end.
+TEST(ExecRun, WhatItsLeaseStoppedIsNoTimeoutOnceThatIsRenewed) {
+    running_command command;
+    command.stop_by([](exec_run& run, instant now) {
+        run.on_deadline(now - millis{1}, now + seconds{900}, millis{30'000});
+    });
+    const auto how = command.end([](exec_run& run, instant now) {
+        run.on_deadline(now + seconds{1'800}, now + seconds{1'810}, millis{30'000});
+    });
+    EXPECT_EQ(how.status, 0);
+    EXPECT_FALSE(how.timed_out);
+    EXPECT_TRUE(how.by_lease());
+    EXPECT_EQ(how.stopped_by(), runs::stop_cause::lost);
 }
 
 TEST(ExecRun, WhatStoppedACommandIsToldByHowItEnded) {
