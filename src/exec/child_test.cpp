@@ -225,6 +225,31 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     EXPECT_LT(lease_clock::now(), until.kill_at + slack);
 }
 
+// A lease that recovers after stop_at moves kill_at on and on: the command has its grace all the
+// same, and no more.
+TEST(Child, WhoIgnoresTermIsKilledAfterTheGraceThoughTheLeaseIsRenewed) {
+    const scratch_folder folder;
+    const auto ready = folder.file("ready");
+    const auto told = folder.file("told");
+    trial fixture;
+    limits until;
+    until.grace = 300ms;
+    const auto script =
+        "trap ': >" + told + "' TERM; : >" + ready + "; while :; do sleep 0.01; done";
+    const exit_status status = fixture.run(shell(script), until, [&](child& running) {
+        const auto exists = [](const std::string& file) {
+            return eventually([&] { return std::filesystem::exists(file); }, 60s);
+        };
+        EXPECT_TRUE(exists(ready));
+        const instant now = lease_clock::now();
+        running.extend(now - 1ms, now + 600s);
+        EXPECT_TRUE(exists(told));
+        running.extend(now + 900s, now + 910s);
+    });
+    EXPECT_EQ(status.signal, SIGKILL);
+    EXPECT_EQ(status.cause, ending::deadline);
+}
+
 // A renewal moves the deadline: extend it past the first one, many times, and the command goes on.
 TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
     trial fixture;

@@ -265,8 +265,8 @@ private:
     void watch_the_clock() {
         const instant now = lease_clock::now();
         if (phase_ == phase::running && now >= std::min(stop_at_, kill_at_)) {
-            // From stop_at to kill_at is the grace that the caller thought right.
-            stop(ending::deadline, instant::max());
+            // kill_at may be moved behind the grace: a lease can be renewed after stop_at.
+            stop(ending::deadline, now + grace_);
         }
         if (phase_ == phase::stopping && now >= std::min(kill_at_, grace_ends_)) {
             phase_ = phase::killing;
