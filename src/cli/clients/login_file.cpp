@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,7 +96,7 @@ void login_file::offer(const api::login_key& key, std::string_view link) {
     if (::isatty(STDOUT_FILENO) != 0) std::cout << "open " << link << std::endl;
     const auto text = api::text_of(key);
     const std::lock_guard lock{mutex_};
-    if (text == written_) return;
+    if (text == written_ && is_own()) return;
     try {
         const auto path = login_file_path(agent_);
         lock_ = write_file(path, text);
@@ -110,9 +111,17 @@ void login_file::offer(const api::login_key& key, std::string_view link) {
     }
 }
 
+bool login_file::is_own() const noexcept {
+    struct stat there{};
+    struct stat own{};
+    return !path_.empty() && ::fstat(lock_.get(), &own) == 0 &&
+           ::lstat(path_.c_str(), &there) == 0 && there.st_dev == own.st_dev &&
+           there.st_ino == own.st_ino;
+}
+
 void login_file::take_away() noexcept {
     const std::lock_guard lock{mutex_};
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (is_own()) ::unlink(path_.c_str());
     path_.clear();
     written_.clear();
     lock_.close();

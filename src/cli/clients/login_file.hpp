@@ -32,6 +32,10 @@ public:
     void take_away() noexcept;
 
 private:
+    // Whether the file of the path is the one that this has written: an agent that replaces another
+    // one of its name writes its own there. REQUIRES: mutex_ is held.
+    bool is_own() const noexcept;
+
     const config::agent_settings agent_;
     std::mutex mutex_;
     // Under mutex_

@@ -90,6 +90,36 @@ TEST_F(LoginFile, AnAgentThatLivesKeepsItsFileBesideAnotherOfItsName) {
     EXPECT_THAT(login_link_of(login_file_path(agent())), StartsWith("http://127.0.0.1:7295/"));
 }
 
+// Goal: an agent that replaces another one of its name, which ends later, keeps its own file.
+TEST_F(LoginFile, AnAgentThatEndsTakesItsOwnFileAwayAndNotThatOfTheNext) {
+    const auto path = login_file_path(agent());
+    login_file next{agent()};
+    {
+        login_file last{agent()};
+        last.offer(key_, "link");
+        next.offer({"http://127.0.0.1:7296", api::fresh_secret()}, "link");
+    }
+    EXPECT_THAT(login_link_of(path), StartsWith("http://127.0.0.1:7296/"));
+    next.take_away();
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Goal: what others removed or replaced is offered again with the next link.
+TEST_F(LoginFile, IsWrittenAgainWhereItIsNotThereAnyMore) {
+    const auto path = login_file_path(agent());
+    login_file file{agent()};
+    file.offer(key_, "link");
+    ASSERT_TRUE(std::filesystem::remove(path));
+    file.offer(key_, "link");
+    EXPECT_THAT(login_link_of(path), StartsWith("http://127.0.0.1:7295/"));
+    {
+        login_file other{agent()};
+        other.offer({"http://127.0.0.1:7296", api::fresh_secret()}, "link");
+        file.offer(key_, "link");
+    }
+    EXPECT_THAT(login_link_of(path), StartsWith("http://127.0.0.1:7295/"));
+}
+
 TEST_F(LoginFile, WhatIsNoneIsToldApartFromWhatIsNotThere) {
     const auto path = folder_.write("text", "hello\n");
     EXPECT_EQ(rejection(path).code(), status::configuration);
