@@ -153,6 +153,7 @@ public:
             run_.reset();
         });
         guards_.end();
+        wait_for_log_reader();
     }
     execution(const execution&) = delete;
     execution& operator=(const execution&) = delete;
@@ -383,9 +384,6 @@ private:
         };
         auto how = core_->loop().wait_for(running());
         if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
-        if (how.timed_out)
-            log(log_level::error, "timed out, stopped the command key=" + mine_.key +
-                                      " timeout=" + base::format_duration(*plan_.timeout));
         return how;
     }
 
@@ -424,11 +422,15 @@ private:
         if (how.started) claim_.has_run();
         if (audited.valid()) audited.wait();
         write_end(end_of(how, nullptr));
+        wait_for_log_reader();
         return status_of(how);
     }
 
-    static status status_of(const ended& how) {
-        return how.timed_out ? status::timed_out : as_status(how.status);
+    status status_of(const ended& how) const {
+        if (!how.timed_out) return as_status(how.status);
+        log(log_level::error, "timed out, stopped the command key=" + mine_.key +
+                                  " timeout=" + base::format_duration(*plan_.timeout));
+        return status::timed_out;
     }
 
     // The journal knows of this occurrence what the store does not: its runner was lost before it
@@ -554,6 +556,7 @@ private:
         const auto why = held.lost();
         held.watch_deadline({});
         const auto released = let_go(held, end_of(how, &held));
+        wait_for_log_reader();
         if (how.by_lease() && !session_->was_cancelled()) {
             log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
                                       std::string{why ? name_of(*why) : "validity_ended"});

@@ -1,13 +1,15 @@
 #include "cli/options/configuration.hpp"
 
 #include "assembly/engines.hpp"
+#include "base/counted.hpp"
 #include "base/text.hpp"
 #include "cli/options/configuration_file.hpp"
+#include "cli/output/log_writer.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/status.hpp"
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <unistd.h>
@@ -15,6 +17,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +39,35 @@ public:
     std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
         return std::make_unique<level_word>();
     }
+};
+
+class stderr_sink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit stderr_sink(bool json) : json_{json} {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        to_->write(line_of(message), [this](std::size_t lost) { return note_of(lost); });
+    }
+    void flush_() override {
+        to_->tell_lost([this](std::size_t lost) { return note_of(lost); });
+    }
+
+private:
+    std::string line_of(const spdlog::details::log_msg& message) {
+        spdlog::memory_buf_t text;
+        formatter_->format(message, text);
+        return {text.data(), text.size()};
+    }
+    std::string note_of(std::size_t lost) {
+        auto text = base::counted(lost, "log line") + (lost == 1 ? " was" : " were") +
+                    " lost: standard error was not read";
+        if (json_) text = '"' + text + '"';
+        return line_of({"", spdlog::level::warn, text});
+    }
+
+    const std::shared_ptr<log_writer> to_ = standard_error();
+    const bool json_;
 };
 
 std::optional<std::string> environment(const char* name) {
@@ -119,13 +152,12 @@ std::unique_ptr<runtime::core> open_core(
 }
 
 void set_up_logging(const globals& options) {
-    auto logger =
-        std::make_shared<spdlog::logger>("pawl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    const bool json = options.log_format == "json";
+    auto logger = std::make_shared<spdlog::logger>("pawl", std::make_shared<stderr_sink>(json));
     const auto level = options.verbose && options.log_level == "info" ? "debug" : options.log_level;
     logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
-    const auto* pattern = options.log_format == "json"
-                              ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%*","message":%v})"
-                              : "%Y-%m-%dT%H:%M:%S.%e%z %* %v";
+    const auto* pattern = json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%*","message":%v})"
+                               : "%Y-%m-%dT%H:%M:%S.%e%z %* %v";
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<level_word>('*').set_pattern(pattern);
     logger->set_formatter(std::move(formatter));

@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "cli/output/log_writer.hpp"
 #include "documents/documents.hpp"
 #include "time/rfc3339.hpp"
 
@@ -72,7 +73,16 @@ std::string_view word_of(run_status status) {
 }
 
 void log_as_json(bool json) { json_logs = json; }
-void outlive_log_reader() { std::signal(SIGPIPE, SIG_IGN); }
+
+void outlive_log_reader() {
+    std::signal(SIGPIPE, SIG_IGN);
+    standard_error()->drop_when_full();
+}
+
+void wait_for_log_reader() {
+    standard_error()->wait_when_full();
+    spdlog::default_logger_raw()->flush();
+}
 
 void log(log_level level, std::string_view message) {
     const auto text =

@@ -36,9 +36,13 @@ std::string_view word_of(run_status status);
 // A log line; in JSON when the logs are.
 void log(log_level level, std::string_view message);
 void log_as_json(bool json);
-// From now on a log whose reader has gone is written to nowhere; it would end this process.
-// Commands are not to inherit that: call it behind exec::launcher::start().
+// For who holds leases. From now on a log whose reader has gone is written to nowhere; it would end
+// this process. Where its reader stands still, lines are lost, and counted, rather than waited for:
+// renewals would wait with them. Commands are not to inherit that: call it behind
+// exec::launcher::start().
 void outlive_log_reader();
+// For who has no lease any more: from now on lines are waited for again. Says what was lost.
+void wait_for_log_reader();
 
 // "held by OWNER for another 12s", for messages.
 std::string describe(const busy& other, std::string_view key);
