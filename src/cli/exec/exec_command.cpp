@@ -348,8 +348,6 @@ private:
             under.loss = held->lost();
         }
         under.cause = how.stopped_by();
-        if (how.cause == exec::ending::asked && session_->was_cancelled())
-            under.cause = runs::stop_cause::cancelled;
         under.shutdown = "a signal stopped it";
         return runs::judge(how.as_work(), under);
     }
@@ -557,7 +555,7 @@ private:
         held.watch_deadline({});
         const auto released = let_go(held, end_of(how, &held));
         wait_for_log_reader();
-        if (how.by_lease() && !session_->was_cancelled()) {
+        if (how.by_lease()) {
             log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
                                       std::string{why ? name_of(*why) : "validity_ended"});
             return status::lost;

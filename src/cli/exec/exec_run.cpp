@@ -18,6 +18,7 @@ constexpr int could_not_run = 126;  // as a shell says it
 
 std::optional<runs::stop_cause> ended::stopped_by() const {
     if (timed_out) return runs::stop_cause::timed_out;
+    if (cancelled) return runs::stop_cause::cancelled;
     if (by_lease()) return runs::stop_cause::lost;
     // Signals that come later are the command's own.
     if (!started) return runs::stop_cause::shutdown;
@@ -80,9 +81,16 @@ void exec_run::on_deadline(instant stop_at, instant valid_until, millis ttl) {
 
 void exec_run::cancel() {
     if (!spawned_) return;
-    if (!std::exchange(cancelled_, true))
+    if (!asked_for_) {
+        asked_for_ = runs::stop_cause::cancelled;
         log(log_level::warn, "run cancelled, stopping the command");
+    }
     child_.stop(grace_);
+}
+
+void exec_run::stop(millis grace) {
+    if (!asked_for_) asked_for_ = runs::stop_cause::lost;
+    child_.stop(grace);
 }
 
 boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec::command wanted) {
@@ -119,6 +127,8 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
     }
     how.timed_out =
         how.cause == exec::ending::deadline && self->first_.is_timeout(self->loop_.now());
+    how.cancelled =
+        how.cause == exec::ending::asked && self->asked_for_ == runs::stop_cause::cancelled;
     co_return how;
 }
 

@@ -22,10 +22,12 @@ struct ended {
     std::string fault;       // why it never began
     bool started = true;     // nothing of it has run if this is false
     bool timed_out = false;  // it was its own time that was up, and not the lease's
+    bool cancelled = false;  // it was asked to end by a cancel, and not for its lease
 
     // Stopped because the lease was ending, whether or not it ended in the event.
     bool by_lease() const {
-        return !timed_out && (cause == exec::ending::deadline || cause == exec::ending::asked);
+        return !timed_out && !cancelled &&
+               (cause == exec::ending::deadline || cause == exec::ending::asked);
     }
     // What told it to stop; nothing: it was not told.
     std::optional<runs::stop_cause> stopped_by() const;
@@ -67,7 +69,8 @@ public:
     void on_signal(int signal);
     // The end of the lease has moved.
     void on_deadline(instant stop_at, instant valid_until, millis ttl);
-    void stop(millis grace) { child_.stop(grace); }
+    // For its lease, which is lost.
+    void stop(millis grace);
     bool is_running() const noexcept { return spawned_; }
     // Once, and only a command that runs.
     void cancel();
@@ -86,9 +89,9 @@ private:
     first_deadline first_;
     exec::limits of_lease_;
     bool spawned_ = false;
-    bool cancelled_ = false;
-    std::optional<int> early_signal_;  // came before there was a command
-    std::stop_source give_up_;         // ends a wait for the key
+    std::optional<runs::stop_cause> asked_for_{};  // why it was asked to end at first
+    std::optional<int> early_signal_;              // came before there was a command
+    std::stop_source give_up_;                     // ends a wait for the key
 };
 
 }  // namespace pawl::cli

@@ -157,5 +157,32 @@ TEST(ExecRun, WhatStoppedACommandIsToldByHowItEnded) {
     EXPECT_EQ(early.stopped_by(), runs::stop_cause::shutdown);
 }
 
+// Goal: the exit status, the log and the row tell one cause, the first.
+TEST(ExecRun, ACancelledCommandIsOneThatACancelStopped) {
+    running_command command;
+    command.stop_by([](exec_run& run, instant) { run.cancel(); });
+    const auto how = command.end([](exec_run& run, instant) { run.stop(millis{600'000}); });
+    EXPECT_FALSE(how.by_lease());
+    EXPECT_EQ(how.stopped_by(), runs::stop_cause::cancelled);
+}
+
+TEST(ExecRun, ACommandThatWasStoppedForItsLeaseIsNotCancelledAfterwards) {
+    running_command command;
+    command.stop_by([](exec_run& run, instant) { run.stop(millis{600'000}); });
+    const auto how = command.end([](exec_run& run, instant) { run.cancel(); });
+    EXPECT_TRUE(how.by_lease());
+    EXPECT_EQ(how.stopped_by(), runs::stop_cause::lost);
+}
+
+TEST(ExecRun, ACancelBeforeThereIsACommandStopsNone) {
+    running_command command{[](exec_run& run, instant) { run.cancel(); }};
+    command.stop_by([](exec_run& run, instant now) {
+        run.on_deadline(now - millis{1}, now + seconds{900}, millis{30'000});
+    });
+    const auto how = command.end();
+    EXPECT_TRUE(how.by_lease());
+    EXPECT_EQ(how.stopped_by(), runs::stop_cause::lost);
+}
+
 }  // namespace
 }  // namespace pawl::cli
