@@ -425,6 +425,8 @@ private:
     }
 
     status status_of(const ended& how) const {
+        if (how.cause == exec::ending::guard_lost)
+            log(log_level::error, "guard killed, and the command with it key=" + mine_.key);
         if (!how.timed_out) return as_status(how.status);
         log(log_level::error, "timed out, stopped the command key=" + mine_.key +
                                   " timeout=" + base::format_duration(*plan_.timeout));

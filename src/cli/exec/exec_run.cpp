@@ -32,6 +32,10 @@ runs::work_result ended::as_work() const {
     what.exit_status = status;
     what.reason = fault;
     if (started && !what.succeeded && fault.empty()) what.reason = "exit " + std::to_string(status);
+    if (cause == exec::ending::guard_lost) {
+        what.ending = runs::work_ending::guard_lost;
+        what.reason = "its guard was killed, and the command with it";
+    }
     return what;
 }
 

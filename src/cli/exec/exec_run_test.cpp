@@ -184,5 +184,16 @@ TEST(ExecRun, ACancelBeforeThereIsACommandStopsNone) {
     EXPECT_EQ(how.stopped_by(), runs::stop_cause::lost);
 }
 
+// Goal: a row says that the guard was killed, rather than that the command ended by itself.
+TEST(ExecRun, ACommandWhoseGuardWasKilledSaysSo) {
+    ended how;
+    how.status = 137;
+    how.cause = exec::ending::guard_lost;
+    const auto work = how.as_work();
+    EXPECT_EQ(work.ending, runs::work_ending::guard_lost);
+    EXPECT_EQ(work.reason, "its guard was killed, and the command with it");
+    EXPECT_FALSE(how.by_lease());
+}
+
 }  // namespace
 }  // namespace pawl::cli
