@@ -88,6 +88,7 @@ std::shared_ptr<const command_context> context_of(const agent_parts& parts) {
                               std::string resource, fence_token token, fence_rule rule) {
         return store->fence(std::move(resource), token, rule);
     };
+    around->log = parts.log;
     return around;
 }
 

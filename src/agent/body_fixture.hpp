@@ -100,6 +100,11 @@ public:
         other->check_fence = std::move(check);
         around_ = std::move(other);
     }
+    void log_by(decltype(command_context::log) log) {
+        auto other = std::make_shared<command_context>(*loop_, launcher_, addresses{});
+        other->log = std::move(log);
+        around_ = std::move(other);
+    }
     const exec::launcher& guards() const { return launcher_; }
     std::shared_ptr<const command_context> around() const { return around_; }
     net::loop& loop() { return *loop_; }

@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/reserved_names.hpp"
 #include "base/text.hpp"
+#include "schedule/job/log_text.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -176,8 +177,15 @@ awaitable<work_result> command_body::run(run_order order) {
 void command_body::open_socket(run_verbs verbs, exec::command& wanted) {
     std::optional<uid_t> user;
     if (wanted.user) user = wanted.user->user;
-    socket_ = run_socket::open(around_->loop.get_executor(), around_->guards.folder(), who_,
-                               std::move(verbs), user);
+    auto opened = run_socket::open(around_->loop.get_executor(), around_->guards.folder(), who_,
+                                   std::move(verbs), user);
+    if (opened)
+        socket_ = std::move(*opened);
+    else if (around_->log)
+        around_->log(log_level::warn,
+                     "run without its socket " + schedule::job_field(job_->name) +
+                         " run=" + who_.id +
+                         ": it cannot save checkpoints or check fences: " + opened.error());
     set_variable(wanted.environment, "PAWL_RUN_SOCKET", socket_ ? socket_->path() : "");
 }
 

@@ -37,6 +37,8 @@ struct command_context {
     lease_reader inspect{};
     // By which a run checks fences; empty: it cannot.
     decltype(run_verbs::check_fence) check_fence{};
+    // Of what a run has to do without; empty: none is told.
+    std::function<void(log_level, std::string_view)> log{};
     // A job whose lease was lost has this long at most, whatever its grace.
     millis lock_delay = forced_release_grace_max;
 };

@@ -2,6 +2,7 @@
 
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "exec/folder.hpp"
 #include "net/callback_timer.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
@@ -20,8 +21,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace pawl::agent {
@@ -90,7 +93,7 @@ struct run_socket::state : std::enable_shared_from_this<state> {
     state(const boost::asio::any_io_executor& executor, run_ref mark, run_verbs todo)
         : acceptor{executor}, who{std::move(mark)}, verbs{std::move(todo)} {}
 
-    bool listen(const std::string& place, std::optional<uid_t> owner);
+    boost::system::error_code listen(const std::string& place, std::optional<uid_t> owner);
     void close();
     bool is_heard(local::socket& peer) const;
 
@@ -114,19 +117,20 @@ struct run_socket::state : std::enable_shared_from_this<state> {
     bool over = false;
 };
 
-bool run_socket::state::listen(const std::string& place, std::optional<uid_t> owner) {
+boost::system::error_code run_socket::state::listen(const std::string& place,
+                                                    std::optional<uid_t> owner) {
     user = owner;
     boost::system::error_code bad;
     acceptor.open(local{}, bad);
     if (!bad) acceptor.bind(local::endpoint{place}, bad);
-    if (bad) return false;
+    if (bad) return bad;
     path = place;
     const bool closed_to_others = chmod(place.c_str(), 0600) == 0 &&
                                   (!owner || *owner == geteuid() ||
                                    chown(place.c_str(), *owner, static_cast<gid_t>(-1)) == 0);
-    if (!closed_to_others) return false;
+    if (!closed_to_others) return {errno, boost::system::system_category()};
     acceptor.listen(static_cast<int>(run_connections_max), bad);
-    return !bad;
+    return bad;
 }
 
 void run_socket::state::close() {
@@ -264,14 +268,18 @@ awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, js
                            {"never_issued", judged->never_issued}};
 }
 
-std::unique_ptr<run_socket> run_socket::open(boost::asio::any_io_executor executor,
-                                             const std::string& folder, run_ref who,
-                                             run_verbs verbs, std::optional<uid_t> user) {
-    if (folder.empty()) return nullptr;
+run_socket::opened run_socket::open(boost::asio::any_io_executor executor,
+                                    const std::string& folder, run_ref who, run_verbs verbs,
+                                    std::optional<uid_t> user) {
+    if (folder.empty())
+        return std::string{
+            "no folder for sockets can be made in RUNTIME_DIRECTORY, TMPDIR or /tmp"};
+    if (const int gone = exec::restore_folder(folder); gone != 0)
+        return folder + ": " + std::generic_category().message(gone);
     auto all = std::make_shared<state>(executor, std::move(who), std::move(verbs));
-    if (!all->listen(folder + '/' + base::fresh_id().substr(0, 16), user)) {
+    if (const auto bad = all->listen(folder + '/' + base::fresh_id().substr(0, 16), user)) {
         all->close();
-        return nullptr;
+        return folder + ": " + bad.message();
     }
     boost::asio::co_spawn(executor, state::accept(all), boost::asio::detached);
     return std::unique_ptr<run_socket>{new run_socket{std::move(all)}};

@@ -9,6 +9,7 @@
 #include <pawl/spi/lease_store.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/system/result.hpp>
 
 #include <sys/types.h>
 
@@ -44,10 +45,11 @@ constexpr millis run_request_wait_max{10'000};   // from the connection to the l
 // On its executor only.
 class run_socket {
 public:
-    // Nothing where it cannot be made: no folder, no descriptor left.
-    static std::unique_ptr<run_socket> open(boost::asio::any_io_executor executor,
-                                            const std::string& folder, run_ref who, run_verbs verbs,
-                                            std::optional<uid_t> user);
+    // Else why it cannot be made, in one line: no folder, no descriptor left. A folder that is gone
+    // is made anew.
+    using opened = boost::system::result<std::unique_ptr<run_socket>, std::string>;
+    static opened open(boost::asio::any_io_executor executor, const std::string& folder,
+                       run_ref who, run_verbs verbs, std::optional<uid_t> user);
     // What is being done goes on, and its answer is still sent.
     ~run_socket();
 

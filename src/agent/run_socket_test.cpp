@@ -150,6 +150,26 @@ TEST(RunSocket, AResourceThatNoKeyMayBeIsRejected) {
     EXPECT_THAT(trial.checked, testing::IsEmpty());
 }
 
+// Goal: an agent that has run nothing for days serves its runs. Method: its folder goes, as by a
+// cleaner of old files; then something else is in its place.
+TEST(RunSocket, IsThereAgainOnceItsFolderIsGoneAndElseTheLogSaysSo) {
+    body_trial fixture;
+    std::vector<std::string> told;
+    fixture.log_by([&](log_level, std::string_view line) { told.emplace_back(line); });
+    const auto& folder = fixture.guards().folder();
+    std::filesystem::remove_all(folder);
+    EXPECT_EQ(fixture.run(shell("test -S \"$PAWL_RUN_SOCKET\" && echo there")).output, "there\n");
+    EXPECT_THAT(told, testing::IsEmpty());
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_symlink("/tmp", folder);
+    EXPECT_EQ(fixture.run(shell("echo \"'$PAWL_RUN_SOCKET'\"")).output, "''\n");
+    EXPECT_THAT(told, testing::ElementsAre(
+                          "run without its socket job=trial run=8c5e0b6e-run: it cannot save "
+                          "checkpoints or check fences: " +
+                          folder + ": Permission denied"));
+    std::filesystem::remove(folder);
+}
+
 // Each has a socket of its own, closed to other users, that goes with it.
 TEST(RunSocket, IsThereForTheRunAlone) {
     body_trial fixture;

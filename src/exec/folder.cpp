@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -50,6 +51,14 @@ std::string make_folder() {
         rmdir(path.c_str());
     }
     return {};
+}
+
+int restore_folder(const std::string& path) {
+    if (mkdir(path.c_str(), 0700) == 0) return chmod(path.c_str(), 0711) == 0 ? 0 : errno;
+    if (errno != EEXIST) return errno;
+    struct stat about{};
+    if (lstat(path.c_str(), &about) != 0) return errno;
+    return S_ISDIR(about.st_mode) && about.st_uid == geteuid() ? 0 : EACCES;
 }
 
 void remove_folder(const std::string& path) {

@@ -10,6 +10,10 @@ namespace pawl::exec {
 // lets others pass. Empty: none does.
 std::string make_folder();
 
+// Makes one of make_folder() anew where it is gone, as a cleaner of old files takes it. 0, or
+// errno: EACCES where it is not ours by now.
+int restore_folder(const std::string& path);
+
 // With the sockets in it.
 void remove_folder(const std::string& path);
 

@@ -21,6 +21,26 @@ std::string made_under(const std::string& runtime_directory) {
     return made;
 }
 
+// Goal: a process that has run no command for days finds its folder again. Method: as a cleaner of
+// old files leaves it, and as another that takes its name.
+TEST(Folder, IsMadeAnewWhereItIsGone) {
+    const crash::scratch_folder outer;
+    setenv("RUNTIME_DIRECTORY", outer.path().c_str(), 1);
+    const auto path = make_folder();
+    unsetenv("RUNTIME_DIRECTORY");
+    ASSERT_THAT(path, testing::StartsWith(outer.path()));
+    EXPECT_EQ(restore_folder(path), 0);
+    ASSERT_EQ(rmdir(path.c_str()), 0);
+    EXPECT_EQ(restore_folder(path), 0);
+    struct stat about{};
+    ASSERT_EQ(stat(path.c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 07777, 0711u);
+    remove_folder(path);
+    ASSERT_EQ(symlink("/tmp", path.c_str()), 0);
+    EXPECT_EQ(restore_folder(path), EACCES);
+    EXPECT_EQ(restore_folder(outer.file("absent") + "/folder"), ENOENT);
+}
+
 // Goal: a job that root runs as another user gets to its socket. Method: folders that are closed to
 // others, and in such a one. Others' commands run as themselves, and need no way in for others.
 TEST(Folder, RootsLiesWhereOthersMayPass) {

@@ -363,8 +363,15 @@ private:
             return store->fence(std::move(resource), shown, rule);
         };
         on_loop([&] {
-            socket_ = agent::run_socket::open(store_.get_executor(), guards_.folder(),
-                                              {begun.id, token}, std::move(verbs), std::nullopt);
+            auto opened =
+                agent::run_socket::open(store_.get_executor(), guards_.folder(), {begun.id, token},
+                                        std::move(verbs), std::nullopt);
+            if (opened)
+                socket_ = std::move(*opened);
+            else
+                log(log_level::warn,
+                    "run without its socket key=" + mine_.key +
+                        ": it cannot save checkpoints or check fences: " + opened.error());
         });
     }
 
