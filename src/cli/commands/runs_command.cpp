@@ -6,6 +6,7 @@
 #include "cli/clients/client.hpp"
 #include "cli/clients/journal_client.hpp"
 #include "cli/clients/run_client.hpp"
+#include "cli/commands/checkpoint_text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/given_options.hpp"
 #include "cli/output/output.hpp"
@@ -242,13 +243,6 @@ std::string variable(const char* name) {
     return value == nullptr ? std::string{} : std::string{value};
 }
 
-std::string text_to_save(const std::string& argument) {
-    if (argument != "-") return argument;
-    std::string text{std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
-    if (text.ends_with('\n')) text.pop_back();
-    return text;
-}
-
 status save_checkpoint(const globals& options, const std::string& argument) {
     const auto id = variable("PAWL_RUN_ID");
     const auto token = variable("PAWL_FENCE_TOKEN");
@@ -256,11 +250,11 @@ status save_checkpoint(const globals& options, const std::string& argument) {
         throw exit_error{status::usage,
                          "PAWL_RUN_ID is not set: a checkpoint is saved by a command that 'pawl "
                          "exec' or an agent runs"};
-    const auto text = text_to_save(argument);
+    const auto text = argument == "-" ? read_checkpoint(std::cin) : argument;
     if (text.size() > checkpoint_bytes_max)
         throw exit_error{status::usage, "a checkpoint has at most " +
-                                            std::to_string(checkpoint_bytes_max) + " bytes, and " +
-                                            "this one has " + std::to_string(text.size())};
+                                            std::to_string(checkpoint_bytes_max) +
+                                            " bytes, and this one has more"};
     // A command of a later run finds it in a variable of its environment, which ends at a NUL.
     if (const auto nul = text.find('\0'); nul != std::string::npos)
         throw exit_error{status::usage, "invalid checkpoint: NUL at byte " +
