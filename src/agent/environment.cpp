@@ -19,16 +19,14 @@ using std::string_view;
 
 using variables = std::map<std::string, std::string, std::less<>>;
 
-// What the service manager, or the owner of a token, has told the agent alone.
-constexpr std::array<string_view, 9> private_names{"NOTIFY_SOCKET",
-                                                   "CREDENTIALS_DIRECTORY",
-                                                   "JOURNAL_STREAM",
-                                                   "MEMORY_PRESSURE_WATCH",
-                                                   "MEMORY_PRESSURE_WRITE",
-                                                   "PAWL_TOKEN",
-                                                   "PAWL_STORE",
-                                                   "PAWL_JOURNAL",
-                                                   "PAWL_RUN_SOCKET"};
+// What the service manager, or the owner of a token, has told the agent alone. The configuration
+// names the store, perhaps with its password.
+constexpr std::array<string_view, 10> private_names{
+    "NOTIFY_SOCKET",         "CREDENTIALS_DIRECTORY",
+    "JOURNAL_STREAM",        "MEMORY_PRESSURE_WATCH",
+    "MEMORY_PRESSURE_WRITE", "PAWL_TOKEN",
+    "PAWL_CONFIG",           "PAWL_STORE",
+    "PAWL_JOURNAL",          "PAWL_RUN_SOCKET"};
 constexpr std::array<string_view, 2> private_prefixes{"WATCHDOG_", "LISTEN_"};
 
 // As a login would set it.

@@ -84,15 +84,18 @@ TEST(Environment, WhatTheRunDoesNotHaveIsEmpty) {
 // job: neither the agent's own variables nor its configuration hand them to a command unasked.
 TEST(Environment, TheStoreIsNotHandedOverUnasked) {
     setenv("PAWL_STORE", "redis://u:hunter2@r/1", 1);
+    setenv("PAWL_CONFIG", "/etc/pawl/pawl.toml", 1);
     setenv("PAWL_JOURNAL", "postgresql://u:hunter2@p/pawl", 1);
     const addresses where{"redis://u:hunter2@r/1", "postgresql://u:hunter2@p/pawl"};
     for (const auto from : {ground::clean, ground::inherited}) {
         const auto all = environment_of({}, {}, {}, from, where);
         EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_STORE"))));
+        EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_CONFIG"))));
         EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_JOURNAL"))));
         EXPECT_THAT(all, Not(Contains(HasSubstr("hunter2"))));
     }
     unsetenv("PAWL_STORE");
+    unsetenv("PAWL_CONFIG");
     unsetenv("PAWL_JOURNAL");
 }
 
