@@ -234,6 +234,9 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
             faults.insert(faults.end(), bad.begin(), bad.end());
             if (const auto emptied = config::emptied_fault(me.configured_, read))
                 faults.push_back(*emptied);
+            const auto listens = me.parts_.listens.value_or(me.configured_.agent.listen);
+            if (const auto open = config::open_without_users_fault(listens, read))
+                faults.push_back(*open);
         }
         if (!faults.empty()) {
             for (const auto& line : faults) me.log(log_level::error, line);

@@ -32,6 +32,8 @@ struct agent_parts {
     addresses stores{};                                          // as commands are told
     std::string version{};
     std::string address{};  // of its API, as others reach it; empty: none
+    // Where its API listens, which a socket unit may decide.
+    std::optional<base::endpoint> listens{};
     // Another configuration is in force.
     std::function<void(const config::settings&)> on_configured{};
     std::function<void(log_level, std::string_view)> log{};

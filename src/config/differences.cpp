@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "config/fields.hpp"
 #include "config/findings.hpp"
+#include "config/texts.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -101,6 +102,14 @@ std::optional<std::string> emptied_fault(const settings& before,
            (after.sets_nothing ? ": sets nothing, although this agent has "
                                : ": has no [[job]], although this agent has ") +
            lost + "; restart the agent to run it without";
+}
+
+std::optional<std::string> open_without_users_fault(const base::endpoint& listens,
+                                                    const parsed_configuration& after) {
+    if (is_loopback(listens) || !after.values.users.empty()) return std::nullopt;
+    return base::printable(after.file) + ": has no [[user]], although this agent serves '" +
+           base::printable(listens.host) +
+           "' to other machines; add one, or restart the agent to listen on 127.0.0.1";
 }
 
 }  // namespace pawl::config

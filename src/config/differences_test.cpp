@@ -83,5 +83,22 @@ TEST(Differences, AFileThatTakesAllJobsAwayIsNotMeant) {
     EXPECT_EQ(why("", ""), "");
 }
 
+// Goal: an API that other machines reach keeps its users. Method: a file that is valid as it is, as
+// it also closes the API; but an agent that runs listens where it did.
+TEST(Differences, AFileThatTakesAllUsersAwayIsNotMeantForAnOpenApi) {
+    const auto why = [](const std::string& host, const std::string& after) {
+        return open_without_users_fault({host, 7295}, read_configuration(after, "f.toml"))
+            .value_or("");
+    };
+    const std::string closed = "[agent]\nlisten='127.0.0.1:7295'\n";
+    const std::string user = "[[user]]\nname='u'\nrole='admin'\ntoken_hash='$argon2id$x'\n";
+    EXPECT_EQ(
+        why("0.0.0.0", closed + job("a")),
+        "f.toml: has no [[user]], although this agent serves '0.0.0.0' to other machines; add "
+        "one, or restart the agent to listen on 127.0.0.1");
+    EXPECT_EQ(why("0.0.0.0", closed + job("a") + user), "");
+    EXPECT_EQ(why("127.0.0.1", job("a")), "");
+}
+
 }  // namespace
 }  // namespace pawl::config

@@ -62,4 +62,9 @@ configuration_changes differences(const settings& before, const settings& after)
 // away, or, where it sets nothing at all, every user. To have neither, an agent is started again.
 std::optional<std::string> emptied_fault(const settings& before, const parsed_configuration& after);
 
+// The same where it takes every user away, while the API is open to other machines at `listens`.
+// The file may say otherwise of `listen`, which takes a restart.
+std::optional<std::string> open_without_users_fault(const base::endpoint& listens,
+                                                    const parsed_configuration& after);
+
 }  // namespace pawl::config

@@ -149,6 +149,11 @@ class InheritedSocket(AccessCase):
         agent = self.begin("0.0.0.0", block)
         self.assertIn("the socket unit opens '0.0.0.0' to other machines without tls", agent.log())
         self.assertEqual(self.ask(agent, "GET", "/api/v1/session", bearer(token)).status, 200)
+        # A file that is right as it is takes them away, while the agent listens as before.
+        agent.write()
+        agent.says("reload rejected, keeping current configuration")
+        self.assertIn("has no [[user]], although this agent serves '0.0.0.0' to other machines", agent.log())
+        self.assertEqual(self.ask(agent, "GET", "/api/v1/session", bearer(token)).status, 200)
 
 
 class Sessions(AccessCase):

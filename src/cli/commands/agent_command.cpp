@@ -314,6 +314,7 @@ status run_agent(const globals& options, const agent_options& how) {
     parts.log = log;
     parts.observer = instruments->of_runs();
     parts.address = api::address_of(api_settings);
+    parts.listens = api_settings.listen;
     const auto second = open_second_core(options, plan.engine, around);
     auto& api_core = second ? *second : *core;
     api::service_parts serving;
