@@ -1,6 +1,7 @@
 // pawl jobs ls | show | run | pause | resume
 #include "base/text.hpp"
 #include "cli/clients/client.hpp"
+#include "cli/clients/run_wait.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/given_options.hpp"
 #include "cli/output/output.hpp"
@@ -8,6 +9,7 @@
 
 #include <pawl/partition.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
@@ -19,6 +21,8 @@ namespace {
 // Between two looks at a run that is waited for, and after one that had no answer.
 constexpr millis wait_interval{200};
 constexpr millis wait_interval_unanswered{1'000};
+// Of several runs so many looks share the interval: more would be a load on the journal.
+constexpr std::size_t looks_per_interval_max = 10;
 constexpr std::size_t runs_shown = 10;
 
 std::string text_in(const boost::json::object& what, std::string_view name) {
@@ -224,17 +228,6 @@ std::optional<seen_run> look_at_run(client& asked, const std::string& id, bool& 
     return std::nullopt;
 }
 
-// Nothing when it was withdrawn before any agent had taken it up.
-std::optional<run_record> wait_for_run(client& asked, const std::string& id) {
-    bool told = false;
-    for (;;) {
-        const auto seen = look_at_run(asked, id, told);
-        if (seen && seen->run && is_finished(seen->run->status)) return seen->run;
-        if (seen && !seen->run && !seen->waits_for) return std::nullopt;
-        time::pause_until(lease_clock::now() + (seen ? wait_interval : wait_interval_unanswered));
-    }
-}
-
 // "run R cancelled: cancelled" says it once.
 std::string reason_after(const run_record& run) {
     if (run.reason.empty() || run.reason == name_of(run.status)) return {};
@@ -249,23 +242,45 @@ void tell_waiting(const std::string& job, const std::vector<std::string>& ids) {
                              "' to finish, without a time limit; Ctrl-C stops the wait only");
 }
 
+// Of one run that is over.
+status tell_ended(const globals& options, const std::string& id, const run_wait& one) {
+    if (!one.ended()) {
+        log(log_level::error, "run " + id + ' ' + std::string{one.reason()});
+        return as_status(1);
+    }
+    const auto& run = *one.ended();
+    if (!options.json)
+        std::cout << "run " << id << ' ' << name_of(run.status) << reason_after(run) << '\n'
+                  << std::flush;
+    return status_of_run(run);
+}
+
+// By turns: the row of one that is over is not kept until another one is.
 status wait_for_runs(const globals& options, client& asked, const std::vector<std::string>& ids) {
+    std::vector<run_wait> waits(ids.size());
     auto worst = status::done;
-    boost::json::array ended;
-    for (const auto& id : ids) {
-        const auto run = wait_for_run(asked, id);
-        if (!run) {
-            log(log_level::error, "run " + id + " was cancelled before it started");
-            worst = as_status(1);
+    bool told = false;
+    auto open = ids.size();
+    for (std::size_t at = 0; open > 0; at = (at + 1) % ids.size()) {
+        auto& one = waits[at];
+        if (one.is_over()) continue;
+        const auto seen = look_at_run(asked, ids[at], told);
+        if (seen) one.see(*seen);
+        if (!one.is_over()) {
+            const auto many = std::min(open, looks_per_interval_max);
+            const millis pause =
+                seen ? wait_interval / static_cast<int>(many) : wait_interval_unanswered;
+            time::pause_until(lease_clock::now() + pause);
             continue;
         }
-        if (const auto code = status_of_run(*run); code != status::done) worst = code;
-        if (options.json)
-            ended.push_back(json_of(*run));
-        else
-            std::cout << "run " << id << ' ' << name_of(run->status) << reason_after(*run) << '\n';
+        --open;
+        if (const auto code = tell_ended(options, ids[at], one); code != status::done) worst = code;
     }
-    if (options.json) print_json(boost::json::object{{"runs", std::move(ended)}});
+    if (!options.json) return worst;
+    boost::json::array ended;
+    for (const auto& one : waits)
+        if (one.ended()) ended.push_back(json_of(*one.ended()));
+    print_json(boost::json::object{{"runs", std::move(ended)}});
     return worst;
 }
 
