@@ -1,5 +1,7 @@
 #include "runtime/done_mark.hpp"
 
+#include "runtime/inspect_keys.hpp"
+
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,7 @@ async<std::optional<occurrence>> find_done_mark(std::shared_ptr<engine> where, s
         co_return std::optional{told};
     std::vector<std::string> one;
     one.push_back(std::move(key));
-    auto looking = where->store().inspect_many(std::move(one));
+    auto looking = inspect_keys(std::move(where), std::move(one));
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
     const auto& lock = seen->front();

@@ -4,6 +4,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/done_mark.hpp"
+#include "runtime/inspect_keys.hpp"
 #include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
@@ -130,7 +131,7 @@ std::shared_ptr<runtime::kept_claim> claim_of(node_state& node, const track& whi
 async<std::optional<record>> look_at(std::shared_ptr<runtime::engine> engine, std::string key) {
     std::vector<std::string> one;
     one.push_back(std::move(key));
-    auto looking = engine->store().inspect_many(std::move(one));
+    auto looking = runtime::inspect_keys(std::move(engine), std::move(one));
     auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
     co_return std::move(seen->front());

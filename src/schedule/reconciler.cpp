@@ -2,6 +2,7 @@
 
 #include "runs/stale_run.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/inspect_keys.hpp"
 #include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/rfc3339.hpp"
@@ -220,7 +221,7 @@ awaitable<void> reconciler::find_lost_beginnings() {
         some.push_back(tracks[keys_looked_at_++ % tracks.size()]);
         keys.push_back(some.back()->key);
     }
-    auto looking = node_.engine->store().inspect_many(std::move(keys));
+    auto looking = runtime::inspect_keys(node_.engine, std::move(keys));
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return;
     for (std::size_t i = 0; i < some.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "engines/rules/journal/texts.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace pawl::journals {
@@ -17,6 +18,17 @@ async<T> asked(std::shared_ptr<journal>, async<T> verb) {
 template <class T>
 async<T> answered(result<T> answer) {
     co_return answer;
+}
+
+// A journal may be a program's own.
+async<std::vector<heartbeat_result>> one_for_each(std::size_t runs,
+                                                  async<std::vector<heartbeat_result>> verb) {
+    auto answers = co_await std::move(verb);
+    if (answers.has_value() && answers->size() != runs)
+        co_return failure{errc::protocol, "the journal answered for " +
+                                              std::to_string(answers->size()) + " of " +
+                                              std::to_string(runs) + " runs"};
+    co_return answers;
 }
 
 class checked_journal final : public journal {
@@ -43,7 +55,7 @@ async<begin_result> checked_journal::begin(run_start start) {
 async<std::vector<heartbeat_result>> checked_journal::heartbeat(std::span<const run_ref> runs) {
     if (runs.empty())
         return answered<std::vector<heartbeat_result>>(std::vector<heartbeat_result>{});
-    return ask(engine_->heartbeat(runs));
+    return one_for_each(runs.size(), ask(engine_->heartbeat(runs)));
 }
 
 async<bool> checked_journal::checkpoint(run_ref who, std::string text) {
