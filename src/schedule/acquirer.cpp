@@ -152,7 +152,9 @@ awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> wh
     holder_of_key found;
     found.shown = shown_key + " was in cooldown " + left;
     if (other.reason == busy_reason::cooldown) co_return found;
-    if (other.owner == node.me.owner) co_return holder_of_key{{}, true};
+    // A program may have the same owner at each start, and this be its predecessor's.
+    const bool is_ours = other.owner == node.me.owner;
+    if (is_ours && node.engine->held(which->key)) co_return holder_of_key{{}, true};
     auto listing = node.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     std::string since;
@@ -160,7 +162,7 @@ awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> wh
         since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
     found.shown = shown_key + " was held by " + base::printable(other.owner) + since + " (token " +
                   std::to_string(number(other.holder)) + "), " + left + " unless renewed";
-    if (nodes.has_error()) co_return found;
+    if (nodes.has_error() || is_ours) co_return found;
     const auto agent = std::find_if(nodes->begin(), nodes->end(),
                                     [&](const node_entry& one) { return one.id == other.owner; });
     if (agent == nodes->end()) {

@@ -130,6 +130,52 @@ TEST(DispatcherReconciling, ANodeThatDrainsIsThereUntilItsRunsHaveEnded) {
     expect_there_while_it_drains(1min);
 }
 
+// A process of a program that gives itself the same owner at each start.
+locks open_billing(schedule_world& one) {
+    open_options options;
+    options.owner = "billing-1";
+    return one.open(options);
+}
+
+// Goal: what a program lost in a crash is told, also where it has the same owner when it is started
+// again. Method: an occurrence is granted to a process of which nothing is written.
+TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsTold) {
+    schedule_world one;
+    auto crashed = open_billing(one);
+    const auto due = whole_second_in(10s);
+    const occurrence which{only(due).front()};
+    const auto left =
+        crashed.try_acquire("j", {.ttl = 2s, .occurrence = which, .renew = renewal_mode::manual});
+    ASSERT_TRUE(left);
+    auto a = std::make_unique<scheduler_node>(open_billing(one), "a");
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    EXPECT_TRUE(eventually([&] { return !one.rows("j", run_status::lost).empty(); }));
+    a->stop();
+    const auto rows = one.rows("j");
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows.front().occurrence, which);
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
+// Goal: an occurrence does not give way to a run that is dead. Method: its key is held under the
+// owner of the node itself when it comes due, by a process that is gone.
+TEST(DispatcherReconciling, AtLeastOnceTheLeaseOfAPredecessorOfTheSameOwnerIsWaitedFor) {
+    schedule_world one;
+    one.settings.max_skew = 1s;
+    auto crashed = open_billing(one);
+    const auto due = whole_second_in(10s);
+    const auto left = crashed.try_acquire("j", {.ttl = 20s, .renew = renewal_mode::manual});
+    ASSERT_TRUE(left);
+    auto a = std::make_unique<scheduler_node>(open_billing(one), "a");
+    a->cron.add(one.note("j", "a", brief_at_least_once), daily_at(due));
+    a->start();
+    EXPECT_TRUE(eventually([&] { return one.seen.size() > 0 || !one.rows("j").empty(); }));
+    a->stop();
+    EXPECT_EQ(one.seen.occurrences(), only(due));
+    EXPECT_TRUE(one.rows("j", run_status::skipped).empty());
+}
+
 // As a function may that does not heed its token.
 TEST(DispatcherReconciling, ANodeWhoseRunsCannotBeStoppedIsThereUntilTheyHaveEnded) {
     expect_there_while_it_drains(0ms);

@@ -141,6 +141,14 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     co_return true;
 }
 
+// A program may have the same owner at each start: of its predecessor nothing is at work here.
+bool reconciler::may_still_tell(const track& which, const std::string& owner,
+                                occurrence what) const {
+    if (owner != node_.me.owner) return registrar_.hears(owner);
+    const bool has_begun = which.last_begun && number(*which.last_begun) >= number(what);
+    return has_begun || which.at_work || which.unresolved || node_.engine->held(which.key);
+}
+
 // Records what no other node could any more. No more than a row is at stake: the node that began it
 // has lost its lease. False when the journal has not answered.
 awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
@@ -153,7 +161,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     // It asks for its claim again, or withdraws it, or records what has become of it. Behind an
     // outage of the journal no other node is heard at first.
     if (!control_.may_judge(node_.loop.now())) co_return false;
-    if (registrar_.hears(what.owner)) co_return false;
+    if (may_still_tell(*which, what.owner, what.which)) co_return false;
     // The journal keeps the newest runs of a job, and may have let go of this one. Newer rows alone
     // are no evidence that it had one: who died has not signed off, and that is told in doubt.
     auto nodes_of = node_.records->list_nodes();
@@ -238,7 +246,7 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one,
     if (!seen || !seen->last_done || seen->remaining.count() > 0) co_return result<void>{};
     const auto occurrence = *seen->last_done;
     if (begun_[one->key] == number(occurrence)) co_return result<void>{};
-    if (registrar_.hears(seen->owner)) co_return result<void>{};
+    if (may_still_tell(*one, seen->owner, occurrence)) co_return result<void>{};
     auto finding = node_.records->find_occurrence(one->plan->name, one->partition, occurrence);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();

@@ -217,6 +217,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto how_it_ended = ending::settled;
     auto start = start_of(node_, control_, *which, held, mode);
     run->is_at_least_once =
+    if (start.occurrence) which->last_begun = std::max(which->last_begun, start.occurrence);
         start.delivery == delivery::at_least_once && start.occurrence.has_value();
     const bool triggered = wanted.kind == request_kind::trigger;
     auto beginning_of = runs::run_session::begin(
