@@ -43,9 +43,10 @@ async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
     co_return *row && (*row)->status == run_status::skipped && !is_premature(**row, which);
 }
 
+// A job that is remembered no more is claimed without its occurrence, and under another id.
 bool must_withdraw(const node_state& node, const track& which) {
     return which.unresolved &&
-           (node.stopping || which.replaced ||
+           (node.stopping || which.replaced || which.plan->queue.delivery == delivery::off ||
             !which.decisions.queue().wants_occurrence(which.unresolved->occurrence));
 }
 
@@ -393,7 +394,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
                                                          none, node_.call_off.get_token(), under);
     auto answer = co_await std::move(claiming);
     const auto at = node_.loop.now();
-    which->unresolved.reset();
+    if (which->unresolved && which->unresolved->claim == under) which->unresolved.reset();
     if (under && under->attempts.unanswered) {
         which->unresolved = track::unresolved_claim{under, *options.occurrence, options};
         decisions.on_unanswered();

@@ -76,6 +76,36 @@ TEST(DispatcherReload, AReloadBehindAClaimMakesItsRunNoOther) {
     EXPECT_EQ(one.run_of(one.seen.lines().front().what.id).delivery, delivery::at_most_once);
 }
 
+// Goal: a claim that was not answered is not forgotten as its job is remembered no more. Method:
+// the reload comes while the answers to the claim of an occurrence are lost, for longer than
+// one attempt asks; its lease would last for an hour.
+TEST(DispatcherReload, AnUnansweredClaimIsWithdrawnAlsoWhereNothingIsRememberedAnyMore) {
+    lone_node one;
+    const auto once_a_day = daily_at(whole_second_in(8s));
+    auto remembered = std::make_shared<schedule::job_plan>(*one.plan("j", once_a_day));
+    remembered->lease.ttl = 1h;
+    auto forgotten = std::make_shared<schedule::job_plan>(*remembered);
+    forgotten->queue.delivery = delivery::off;
+    one.node->replace_jobs({remembered});
+    std::optional<instant> first;
+    one.store_hooks->after_acquire = [&](result<acquire_result<grant>>& answer) {
+        if (!answer.has_value() || !std::holds_alternative<grant>(*answer)) return;
+        if (std::get<grant>(*answer).key != "j") return;
+        if (!first) one.node->replace_jobs({forgotten});
+        if (!first) first = lease_clock::now();
+        if (lease_clock::now() < *first + one.settings.timeout * 2 + 1s)
+            answer = failure{errc::outcome_unknown, "the answer was lost, as planned"};
+    };
+    one.store_hooks->after_release = [&](result<bool>&) {
+        if (one.seen.size() > 0) one.stop.request_stop();
+    };
+    one.journal_faults->on_control_read = [&] {
+        if (one.journal_faults->control_reads == 40) one.stop.request_stop();
+    };
+    one.run();
+    EXPECT_GE(one.seen.size(), 1u) << "its key is still held";
+}
+
 // Goal: a job that the journal will never take keeps no other from being published. Method: its
 // definition is longer than any may be.
 TEST(DispatcherReload, AJobThatTheJournalRejectsKeepsNoOtherOutOfIt) {
