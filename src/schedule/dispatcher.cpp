@@ -57,6 +57,7 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
     }
     for (const auto& name : jobs_.names_beside(names)) {
         registrar_.retire(name);
+        positions_.forget(name);
         const auto which = jobs_.find(name);
         jobs_.remove(name);
         for (auto& one : which->tracks) acquirer_.let_go(one);
@@ -88,7 +89,9 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
             which.tracks.push_back(
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
-    if (!is_new && (moves || !same_tracks)) positions_.on_changed(which.plan->name, node_.now());
+    // What is there from the start may have been there before.
+    const bool is_changed = is_new ? placed_ : moves || !same_tracks;
+    if (is_changed) positions_.on_changed(which.plan->name, node_.now());
     if (placed_ && moves) timekeeper_.schedule(which);
 }
 

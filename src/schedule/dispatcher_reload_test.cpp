@@ -106,6 +106,28 @@ TEST(DispatcherReload, AnUnansweredClaimIsWithdrawnAlsoWhereNothingIsRememberedA
     EXPECT_GE(one.seen.size(), 1u) << "its key is still held";
 }
 
+// Goal: a job that is added before it is known where schedules stand misses nothing that comes due
+// behind that. Method: the store is away from the start of a node until ten occurrences later.
+TEST(DispatcherReload, WhatComesDueWhileTheStoreIsAwayIsNotPastForAJobThatIsNew) {
+    schedule_world one;
+    auto ears = std::make_shared<counting>();
+    auto a = std::make_unique<scheduler_node>(one.open_without_journal(), "a",
+                                              scheduler_options{.observer = ears});
+    a->cron.add(one.note("old", "a"), at_new_year);
+    one.faults->fail_all = errc::unreachable;
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    auto in_turn = each_second;
+    in_turn.overlap = overlap::queue;
+    a->cron.add(one.note("new", "a"), in_turn);
+    const auto back = time::local_now() + 10s;
+    ASSERT_TRUE(eventually([&] { return time::local_now() > back; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_LT(one.seen.occurrences().front(), back.time_since_epoch() / 1ms);
+}
+
 // Goal: a job that the journal will never take keeps no other from being published. Method: its
 // definition is longer than any may be.
 TEST(DispatcherReload, AJobThatTheJournalRejectsKeepsNoOtherOutOfIt) {
