@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -126,6 +127,50 @@ TEST(DispatcherReload, WhatComesDueWhileTheStoreIsAwayIsNotPastForAJobThatIsNew)
     ASSERT_TRUE(one.seen.wait_for(1));
     a->stop();
     EXPECT_LT(one.seen.occurrences().front(), back.time_since_epoch() / 1ms);
+}
+
+// Goal: a run is reached by its cancellation also where the run before it, of the same row, still
+// works. Method: a body does not heed its token, its row is taken from it, and its job is removed
+// and added again; then the first one returns.
+TEST(DispatcherReload, ARunBesideTheOneItResumesIsReachedByItsCancellation) {
+    std::atomic<int> begun{0}, returned{0};  // outlive the runs that count
+    std::atomic<bool> first_may_end{false};
+    schedule_world one;
+    auto a = one.node("a");
+    const auto due = whole_second_in(8s);
+    const auto work = [&](const run& now) {
+        if (++begun == 1)
+            EXPECT_TRUE(eventually([&] { return first_may_end.load(); }));
+        else
+            wait_for_stop(now.stop);
+        ++returned;
+    };
+    const auto job = one.note_and("j", "a", brief_at_least_once, work);
+    a->cron.add(job, daily_at(due));
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    const auto first = one.seen.lines().front().what;
+    // Its lease ends, and another node judges the row.
+    one.faults->renewals_to_fail = 1'000'000;
+    run_end judged;
+    judged.status = run_status::abandoned;
+    ASSERT_TRUE(one.ask([&] { return one.records->finish({first.id, first.token}, judged); }));
+    ASSERT_TRUE(eventually([&] {
+        const auto held = a->its_locks().inspect("j");
+        return held && held->remaining.count() == 0;
+    }));
+    one.faults->renewals_to_fail = 0;
+    EXPECT_TRUE(a->cron.remove("j"));
+    ASSERT_TRUE(eventually([&] { return !one.ask([&] { return one.records->find_job("j"); }); }));
+    a->cron.add(job, daily_at(due));
+    ASSERT_TRUE(one.seen.wait_for(2));
+    ASSERT_EQ(one.seen.lines().back().what.id, first.id);
+    first_may_end = true;
+    ASSERT_TRUE(eventually([&] { return returned == 1; }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel(first.id, "a test"); }));
+    EXPECT_TRUE(eventually([&] { return returned == 2; }));
+    a->stop();
 }
 
 // Goal: a job that the journal will never take keeps no other from being published. Method: its
