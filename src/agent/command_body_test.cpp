@@ -372,6 +372,36 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
     EXPECT_EQ(ended.how.ending, runs::work_ending::guard_lost);
 }
 
+// Cancelled while the process that starts guards stands still: the run ends, though its lease is
+// renewed, and nothing of it has begun.
+TEST(CommandBody, AStopEndsARunWhoseGuardDoesNotAnswer) {
+    body_trial fixture;
+    kill(fixture.guards().pid(), SIGSTOP);
+    interference what;
+    const auto executor = fixture.loop().get_executor();
+    what.before = [&](schedule::body& body) {
+        struct when_handed_over {
+            boost::asio::any_io_executor executor;
+            const exec::launcher* guards;
+            schedule::body* body;
+            void operator()() {
+                const auto where = executor;
+                if (std::filesystem::is_empty(guards->folder()))
+                    return boost::asio::post(where, std::move(*this));
+                const instant later = lease_clock::now() + 600s;
+                body->extend(later, later);
+                body->stop(stop_cause::cancelled);
+            }
+        };
+        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &body});
+    };
+    auto job = job_of({"/bin/true"});
+    job.grace = millis{100};
+    const auto ended = fixture.run(std::move(job), order_of(), what);
+    EXPECT_FALSE(ended.how.started);
+    EXPECT_EQ(ended.how.reason, "stopped before it began (cancelled)");
+}
+
 // The second of two stops changes neither the reason nor the end.
 TEST(CommandBody, ASecondStopChangesNothing) {
     body_trial fixture;

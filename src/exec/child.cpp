@@ -40,6 +40,9 @@ struct child::state : std::enable_shared_from_this<state> {
     stream_descriptor socket;
     net::boot_timer watchdog;
     instant kill_at = instant::max();
+    instant stop_ends = instant::max();  // what was told to stop has to be dead
+    instant ready_by = instant::max();   // the guard has to have said that it is there
+    millis start_timeout{};
     pid_t pid = 0;
     pid_t guard = 0;
     // Their pidfds, where the kernel has them.
@@ -50,8 +53,9 @@ struct child::state : std::enable_shared_from_this<state> {
     // How far the guard has come with it
     std::optional<report> answer;  // `running` or `rejected`
     bool hung_up = false;          // without an answer
-    bool start_is_due = false;     // kill_at came before the answer
-    bool cut_short = false;        // so it is not to be started any more
+    bool is_due = false;           // one of the instants came, and is to be looked at
+    bool cut_short = false;        // it is not to be started any more
+    bool expired = false;          // because kill_at has come
     // Whether it is a job of a terminal, and whether it has the terminal at the moment.
     placement place = placement::background;
     placement now_at = placement::background;
@@ -66,6 +70,7 @@ struct child::state : std::enable_shared_from_this<state> {
     std::optional<spawn_fault> start(const command& wanted, const limits& until);
     awaitable<void> wait_for_answer();
     void hear_answer();
+    void look_at_start();
     void cut_start_short();
     void kill_guard();
     awaitable<std::optional<spawn_fault>> fault_of_start();
@@ -74,6 +79,8 @@ struct child::state : std::enable_shared_from_this<state> {
     awaitable<void> flush_when_writable();
     void tell_what_is_due();
     void finish();
+    void set_stop_end(std::chrono::nanoseconds grace);
+    instant next_due() const;
     void strike();
     awaitable<void> bury();
     void give_back_terminal();
@@ -89,6 +96,9 @@ std::int64_t since_boot(instant when) {
 
 // Between two looks at whether what was killed is dead.
 constexpr millis bury_interval{5};
+
+// A guard ends in time what it is told to stop. One that is late by this does not answer.
+constexpr millis guard_lateness_max{2'000};
 
 // Where the kernel gave no pidfd, nothing else is known.
 bool lives_on(const descriptor& pidfd) {
@@ -153,18 +163,22 @@ awaitable<void> child::state::wait_for_answer() {
     for (;;) {
         hear_answer();
         if (answer || hung_up || over) co_return;
-        if (start_is_due && !cut_short) {
-            cut_start_short();
+        if (std::exchange(is_due, false)) {
+            look_at_start();
+            watchdog.set(next_due());
             continue;
         }
-        // A guard that says that it is ready from now on starts nothing.
-        if (cut_short && guard == 0) co_return;
+        // A guard that says that it is ready from now on starts nothing. The launcher is continued
+        // for the next start.
+        if (cut_short && guard == 0) {
+            from.wake();
+            co_return;
+        }
         boost::system::error_code error;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-        const bool was_due = start_is_due;
         co_await socket.async_wait(stream_descriptor::wait_read, token);
-        // The watchdog ends the wait once.
-        if (error && start_is_due == was_due) co_return;
+        // The watchdog ends the wait, too.
+        if (error && !is_due) co_return;
     }
 }
 
@@ -201,6 +215,18 @@ void child::state::hear_answer() {
     }
 }
 
+// Of a start without an answer, when one of its instants has come. A guard that is there may be
+// busy with a command on a slow disk, or have been stopped; it is cut short only where the command
+// has to end.
+void child::state::look_at_start() {
+    const instant now = lease_clock::now();
+    expired = now >= kill_at;
+    if (expired || now >= stop_ends || (now >= ready_by && guard == 0)) return cut_start_short();
+    if (now < ready_by) return;
+    ready_by = now + start_timeout;
+    if (guard_life.is_open()) signal_pidfd(guard_life, SIGCONT);
+}
+
 // The order of these matters: see the guard's start(). What the guard has begun, unheard of or not,
 // ends with it: the kernel kills the command, and the launcher the rest, before it hangs up.
 void child::state::cut_start_short() {
@@ -223,7 +249,8 @@ awaitable<std::optional<spawn_fault>> child::state::fault_of_start() {
         auto burying = bury();
         co_await std::move(burying);
     }
-    if (cut_short) co_return spawn_fault{stage::guard, ETIME};
+    if (expired) co_return spawn_fault{stage::guard, ETIME};
+    if (cut_short) co_return spawn_fault{stage::guard, ready ? ENOTRECOVERABLE : EBUSY};
     if (ready && handed_over) co_return spawn_fault{stage::guard, EOWNERDEAD};
     co_return spawn_fault{stage::guard, from.is_alive() ? ESRCH : ECHILD};
 }
@@ -327,18 +354,29 @@ awaitable<void> child::state::bury() {
     }
 }
 
+void child::state::set_stop_end(std::chrono::nanoseconds grace) {
+    stop_ends = std::min(stop_ends, lease_clock::now() + grace + guard_lateness_max);
+    watchdog.set(next_due());
+}
+
+instant child::state::next_due() const {
+    if (pid != 0) return std::min(kill_at, stop_ends);
+    if (is_due || cut_short) return instant::max();
+    return std::min({kill_at, stop_ends, ready_by});
+}
+
 awaitable<void> child::state::watch(std::shared_ptr<state> self) {
     while (!self->over) {
-        self->watchdog.set(self->kill_at);
+        self->watchdog.set(self->next_due());
         co_await self->watchdog.wait();
-        if (self->over || lease_clock::now() < self->kill_at) continue;
-        self->kill_at = instant::max();
+        if (self->over || lease_clock::now() < self->next_due()) continue;
         if (self->pid != 0) {
+            self->kill_at = self->stop_ends = instant::max();
             self->strike();
             continue;
         }
-        if (std::exchange(self->start_is_due, true)) continue;
         // The one that waits for an answer looks whether one is there, and what is to be done.
+        self->is_due = true;
         boost::system::error_code ignored;
         self->socket.cancel(ignored);
     }
@@ -364,6 +402,9 @@ awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until)
         me->over = true;
         co_return fault;
     }
+    me->start_timeout = until.start_timeout;
+    me->ready_by = std::min(until.kill_at, lease_clock::now() + until.start_timeout);
+    if (me->stop_due) me->set_stop_end(std::chrono::nanoseconds{me->stop_due->grace});
     me->place = me->now_at = wanted.place;
     // A stop or a signal may have come first; a deadline is part of the start.
     me->deadline_due.reset();
@@ -375,8 +416,8 @@ awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until)
     auto judging = me->fault_of_start();
     const std::optional<spawn_fault> fault = co_await std::move(judging);
     if (fault) me->finish();
-    // It came while the answer was on its way.
-    if (!fault && me->start_is_due) me->strike();
+    // One of its instants may have come while the answer was on its way.
+    if (!fault) me->watchdog.set(me->next_due());
     co_return fault;
 }
 
@@ -409,7 +450,7 @@ awaitable<exit_status> child::wait() {
 void child::extend(instant stop_at, instant kill_at) {
     state_->kill_at = kill_at;
     if (state_->over) return;
-    state_->watchdog.set(kill_at);
+    state_->watchdog.set(state_->next_due());
     order what{};
     what.kind = order_kind::deadline;
     what.stop_at = since_boot(stop_at);
@@ -429,6 +470,7 @@ void child::stop(millis grace) {
     what.kind = order_kind::stop;
     what.grace = std::chrono::nanoseconds{grace}.count();
     state_->stop_due = what;
+    if (state_->socket.is_open()) state_->set_stop_end(grace);
     state_->tell_what_is_due();
 }
 

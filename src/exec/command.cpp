@@ -123,7 +123,8 @@ bool spawn_fault::came_too_late() const noexcept {
 bool spawn_fault::was_cut_short() const noexcept { return where == stage::guard && error == ETIME; }
 
 bool spawn_fault::may_have_run() const noexcept {
-    return was_cut_short() || (where == stage::guard && error == EOWNERDEAD);
+    const bool is_killed = error == EOWNERDEAD || error == ENOTRECOVERABLE;
+    return was_cut_short() || (where == stage::guard && is_killed);
 }
 
 std::string spawn_fault::describe(const command& wanted) const {
@@ -141,6 +142,7 @@ std::string spawn_fault::describe(const command& wanted) const {
             if (was_cut_short()) return start + "its deadline passed while it was being started";
             if (may_have_run())
                 return "the guard of " + name +
+                       (error == ENOTRECOVERABLE ? " did not answer and" : "") +
                        " was killed while it was being started: it may have run";
             return start + "its guard did not start: " + guard_trouble(error);
         case stage::user:

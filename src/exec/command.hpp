@@ -60,6 +60,9 @@ struct limits {
     instant stop_at = instant::max();  // SIGTERM
     instant kill_at = instant::max();  // SIGKILL to whatever is left
     millis grace{10'000};  // between the two, where something else makes it stop before stop_at
+    // For a guard to say that it is there; at most until the kill_at of the beginning, however
+    // often that is moved.
+    millis start_timeout{30'000};
 };
 
 // Why a command was told to end, if it was.
@@ -95,7 +98,7 @@ struct spawn_fault {
     bool came_too_late() const noexcept;
     // Its deadline came before its guard said that it runs: it may have run for a moment.
     bool was_cut_short() const noexcept;
-    // So, or its guard was killed before it said so.
+    // So, or its guard was killed before it said so, perhaps by us, as it did not answer.
     bool may_have_run() const noexcept;
 };
 

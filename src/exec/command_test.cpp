@@ -78,6 +78,9 @@ TEST(Command, FaultsReadAsAShellSaysThem) {
     EXPECT_EQ((spawn_fault{stage::guard, EBUSY}.describe(wanted)),
               "cannot run 'frobnicate': its guard did not start: the process that starts guards "
               "does not answer");
+    EXPECT_EQ((spawn_fault{stage::guard, ENOTRECOVERABLE}.describe(wanted)),
+              "the guard of 'frobnicate' did not answer and was killed while it was being started: "
+              "it may have run");
 }
 
 }  // namespace

@@ -262,6 +262,21 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     EXPECT_LE(last_entry(log), kill_at + 5s);
 }
 
+// So it does where the command was told to stop, and nothing else would ever end it.
+TEST(Guard, FrozenItIsRelievedByPawlAfterAStop) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    const exit_status status =
+        fixture.run(token_writer(log, {"--ignore-term"}), {}, [&](child& running) {
+            EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
+            kill(running.guard_pid(), SIGSTOP);
+            running.stop(100ms);
+        });
+    EXPECT_EQ(status.signal, SIGKILL);
+    EXPECT_FALSE(any_runs(writers_of(log)));
+}
+
 // The launcher killed: what runs goes on under its guard, and the next command says why it cannot.
 TEST(Guard, OutlivesTheLauncher) {
     trial fixture;

@@ -161,6 +161,7 @@ launcher launcher::start() {
 launcher::~launcher() {
     if (!ours_) return;  // moved from
     socket_.close();
+    wake();
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
@@ -183,6 +184,9 @@ int launcher::fork_guard(const descriptor& socket) const {
     }
     return errno;
 }
+
+// It is our child, and waited for last of all.
+void launcher::wake() const { kill(pid_, SIGCONT); }
 
 void launcher::add_guard(pid_t guard) const {
     const std::lock_guard lock{ours_->mutex};

@@ -30,7 +30,8 @@ public:
     static launcher start();
 
     // Ends all commands as if this process had died, and waits until they are dead: at most the
-    // longest grace, unless the kernel holds one of them (state D).
+    // longest grace, unless the kernel holds one of them (state D). A launcher that was stopped is
+    // continued.
     ~launcher();
     launcher(launcher&&) = default;
     launcher& operator=(launcher&&) = delete;
@@ -44,6 +45,9 @@ public:
 
     // False once the launcher has died; then no other process cleans up behind a dead guard.
     bool is_alive() const;
+
+    // Continues a launcher that was stopped (SIGSTOP), without which no guard is forked.
+    void wake() const;
 
     // A guard that lives is no orphan. For exec::child.
     void add_guard(pid_t guard) const;

@@ -25,9 +25,10 @@ using crash::scratch_folder;
 
 // Acts in the turn of the loop after that in which the command goes to its guard.
 boost::asio::awaitable<std::optional<spawn_fault>> spawn_and_then(child& running, command wanted,
-                                                                  std::function<void()> act) {
+                                                                  std::function<void()> act,
+                                                                  limits until = {}) {
     boost::asio::post(co_await boost::asio::this_coro::executor, std::move(act));
-    auto spawning = running.spawn(std::move(wanted), {});
+    auto spawning = running.spawn(std::move(wanted), until);
     co_return co_await std::move(spawning);
 }
 
@@ -69,6 +70,96 @@ TEST(Start, CutShortLeavesNoCommandBehindAFrozenGuard) {
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->was_cut_short());
     EXPECT_TRUE(fault->may_have_run());
+}
+
+// The launcher frozen: renewals of the lease do not prolong the wait for it, at the end of which it
+// is known that nothing ran, and the launcher is continued.
+TEST(Start, RenewalsDoNotProlongTheWaitForAGuard) {
+    const scratch_folder folder;
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const instant began = lease_clock::now();
+    limits until = killed_after(60s);
+    until.start_timeout = 1s;
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto renew = [&] {
+        const instant later = lease_clock::now() + 120s;
+        running.extend(later, later);
+    };
+    const auto wanted = shell("touch " + folder.file("ran"));
+    auto spawning = spawn_and_then(running, wanted, renew, until);
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_LT(lease_clock::now() - began, 50s);
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->may_have_run());
+    EXPECT_THAT(fault->describe(wanted), testing::HasSubstr("does not answer"));
+    EXPECT_EQ(fixture.run(shell("exit 3")).code, 3);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+}
+
+// So does the first deadline, where it is the earlier one.
+TEST(Start, HasToHaveAGuardByTheFirstDeadline) {
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const instant began = lease_clock::now();
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto renew = [&] {
+        const instant later = lease_clock::now() + 120s;
+        running.extend(later, later);
+    };
+    auto spawning = spawn_and_then(running, shell("true"), renew, killed_after(6s));
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_LT(lease_clock::now() - began, 25s);
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->was_cut_short());
+    EXPECT_FALSE(fault->may_have_run());
+}
+
+// The launcher frozen, and no deadline: a stop ends the wait.
+TEST(Start, ThatIsStoppedWaitsForNoGuard) {
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const instant began = lease_clock::now();
+    child running{fixture.loop().get_executor(), fixture.from()};
+    auto spawning = spawn_and_then(running, shell("true"), [&] { running.stop(100ms); });
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_LT(lease_clock::now() - began, 25s);
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->may_have_run());
+    // ~trial waits for the launcher, which is continued.
+    kill(fixture.from().pid(), SIGSTOP);
+}
+
+// A stop ends a start whose guard is frozen with the command in its hands, and the command with it.
+TEST(Start, ThatIsStoppedLeavesNoCommandBehindAFrozenGuard) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    const fork_trap trap{fixture.from().pid()};
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto wanted = token_writer(log, {"--daemon", "--ignore-term"});
+    auto spawning = spawn_and_then(running, wanted, [&] {
+        EXPECT_NE(trap.caught().stopped, 0);
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+        running.stop(100ms);
+    });
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_FALSE(any_runs(writers_of(log)));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->may_have_run());
+    EXPECT_FALSE(fault->was_cut_short());
+    EXPECT_THAT(fault->describe(wanted), testing::HasSubstr("did not answer"));
+}
+
+// A guard that was stopped behind the fork of the command is continued, and nothing is lost.
+TEST(Start, WhoseGuardWasStoppedSucceeds) {
+    trial fixture;
+    const fork_trap trap{fixture.from().pid(), fork_trap::stop::signalled};
+    limits until;
+    until.start_timeout = 100ms;
+    const exit_status status = fixture.run(shell("exit 3"), until);
+    EXPECT_NE(trap.caught().stopped, 0);
+    EXPECT_EQ(status.code, 3);
 }
 
 // pawl stands still from when the command goes to its guard until the deadline has passed: whatever

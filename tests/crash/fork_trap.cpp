@@ -50,28 +50,35 @@ fork_trap::catch_result trap(pid_t parent) {
 
 }  // namespace
 
-fork_trap::fork_trap(pid_t parent) {
+fork_trap::fork_trap(pid_t parent, stop how) {
     std::promise<catch_result> result;
     caught_ = result.get_future().share();
     std::promise<void> set;
     auto is_set = set.get_future();
-    tracer_ =
-        std::thread{[this, parent, result = std::move(result), set = std::move(set)]() mutable {
-            const bool seized = seize(parent);
-            set.set_value();
-            const auto what = seized ? trap(parent) : catch_result{};
-            result.set_value(what);
-            // Its own parent hears of its death once this has.
-            int status = 0;
-            while (what.stopped != 0 && wait_for_stop(what.stopped, status)) {
-            }
-            gone_ = true;
-        }};
+    tracer_ = std::thread{&fork_trap::watch, this, parent, how, std::move(set), std::move(result)};
     is_set.get();
 }
 
+void fork_trap::watch(pid_t parent, stop how, std::promise<void> set,
+                      std::promise<catch_result> result) {
+    const bool seized = seize(parent);
+    set.set_value();
+    const auto what = seized ? trap(parent) : catch_result{};
+    is_traced_ = what.stopped != 0 && how == stop::traced;
+    if (what.stopped != 0 && how == stop::signalled) {
+        // It takes effect before anything of its own does.
+        kill(what.stopped, SIGSTOP);
+        ptrace(PTRACE_DETACH, what.stopped, nullptr, nullptr);
+    }
+    result.set_value(what);
+    // Its own parent hears of its death once this has.
+    int status = 0;
+    while (is_traced_) is_traced_ = wait_for_stop(what.stopped, status);
+}
+
 fork_trap::~fork_trap() {
-    if (const pid_t stopped = caught().stopped; stopped != 0 && !gone_) kill(stopped, SIGKILL);
+    const pid_t stopped = caught().stopped;
+    if (is_traced_) kill(stopped, SIGKILL);
     tracer_.join();
 }
 

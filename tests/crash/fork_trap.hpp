@@ -9,13 +9,15 @@
 
 namespace pawl::crash {
 
-// The next process that `parent` forks is stopped, by ptrace, when it has itself forked: it knows
-// nothing of that yet, while its own child runs. SIGKILL ends it there.
+// The next process that `parent` forks is stopped when it has itself forked: it knows nothing of
+// that yet, while its own child runs. SIGKILL ends it there.
 class fork_trap {
 public:
+    // By ptrace, so that only the end of the trap continues it, or as by SIGSTOP.
+    enum class stop { traced, signalled };
     // Set when this returns. REQUIRES: this process may trace `parent`.
-    explicit fork_trap(pid_t parent);
-    // Kills what is stopped, if no other has. REQUIRES: a process has been trapped.
+    explicit fork_trap(pid_t parent, stop how = stop::traced);
+    // Kills what is traced, if no other has. REQUIRES: a process has been trapped.
     ~fork_trap();
     fork_trap(const fork_trap&) = delete;
     fork_trap& operator=(const fork_trap&) = delete;
@@ -28,8 +30,10 @@ public:
     catch_result caught() const { return caught_.get(); }
 
 private:
+    void watch(pid_t parent, stop how, std::promise<void> set, std::promise<catch_result> result);
+
     std::shared_future<catch_result> caught_;
-    std::atomic<bool> gone_ = false;
+    std::atomic<bool> is_traced_ = false;
     // The one that traces: only it may let go.
     std::thread tracer_;
 };

@@ -7,11 +7,11 @@ namespace pawl::cli {
 void run_wait::see(seen_run look) {
     if (look.run) {
         has_begun_ = true;
-        is_over_ = is_finished(look.run->status);
-        if (is_over_) ended_ = std::move(look.run);
+        is_finished_ = is_finished(look.run->status);
+        if (is_finished_) ended_ = std::move(look.run);
         return;
     }
-    is_over_ = !look.waits_for;
+    is_finished_ = !look.waits_for;
 }
 
 // A job keeps `keep_runs` rows, so that of a short run among many may be gone before the next look.

@@ -13,13 +13,13 @@ class run_wait {
 public:
     void see(seen_run look);
 
-    bool is_over() const noexcept { return is_over_; }
+    bool is_finished() const noexcept { return is_finished_; }
     // Nothing: its row is not there, and reason() says why, as far as that is known.
     const std::optional<run_record>& ended() const noexcept { return ended_; }
     std::string_view reason() const noexcept;
 
 private:
-    bool is_over_ = false;
+    bool is_finished_ = false;
     bool has_begun_ = false;
     std::optional<run_record> ended_;
 };

@@ -26,10 +26,10 @@ TEST(RunWait, IsOverWithTheRun) {
     run_wait wait;
     for (const auto& look : {queued(), row(run_status::started)}) {
         wait.see(look);
-        EXPECT_FALSE(wait.is_over());
+        EXPECT_FALSE(wait.is_finished());
     }
     wait.see(row(run_status::completed));
-    EXPECT_TRUE(wait.is_over());
+    EXPECT_TRUE(wait.is_finished());
     ASSERT_TRUE(wait.ended());
     EXPECT_EQ(wait.ended()->status, run_status::completed);
 }
@@ -40,7 +40,7 @@ TEST(RunWait, ARowThatIsNoLongerKeptIsNoCancelledRun) {
     run_wait wait;
     wait.see(row(run_status::started));
     wait.see({});
-    EXPECT_TRUE(wait.is_over());
+    EXPECT_TRUE(wait.is_finished());
     EXPECT_FALSE(wait.ended());
     EXPECT_THAT(wait.reason(), HasSubstr("no longer recorded"));
     EXPECT_THAT(wait.reason(), Not(HasSubstr("cancelled")));
@@ -50,7 +50,7 @@ TEST(RunWait, WhatWasNeverSeenToBeginMayBeEither) {
     run_wait wait;
     wait.see(queued());
     wait.see({});
-    EXPECT_TRUE(wait.is_over());
+    EXPECT_TRUE(wait.is_finished());
     EXPECT_THAT(wait.reason(), HasSubstr("was cancelled before it started, or"));
 }
 

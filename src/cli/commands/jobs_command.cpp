@@ -263,10 +263,10 @@ status wait_for_runs(const globals& options, client& asked, const std::vector<st
     auto open = ids.size();
     for (std::size_t at = 0; open > 0; at = (at + 1) % ids.size()) {
         auto& one = waits[at];
-        if (one.is_over()) continue;
+        if (one.is_finished()) continue;
         const auto seen = look_at_run(asked, ids[at], told);
         if (seen) one.see(*seen);
-        if (!one.is_over()) {
+        if (!one.is_finished()) {
             const auto many = std::min(open, looks_per_interval_max);
             const millis pause =
                 seen ? wait_interval / static_cast<int>(many) : wait_interval_unanswered;
