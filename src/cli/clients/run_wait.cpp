@@ -7,7 +7,7 @@ namespace pawl::cli {
 void run_wait::see(seen_run look) {
     if (look.run) {
         has_begun_ = true;
-        is_finished_ = is_finished(look.run->status);
+        is_finished_ = pawl::is_finished(look.run->status);
         if (is_finished_) ended_ = std::move(look.run);
         return;
     }
