@@ -1,6 +1,7 @@
 #include "exec/child_setup.hpp"
 
 #include "exec/descriptor.hpp"
+#include "exec/descriptor_limit.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -26,7 +27,7 @@ namespace {
     _exit(127);
 }
 
-void give_back_priorities(const context& inherited) {
+void give_back_priorities_and_limits(const context& inherited) {
     if (inherited.policy != SCHED_OTHER && inherited.policy >= 0) {
         sched_param parameters{};
         parameters.sched_priority = inherited.priority;
@@ -34,6 +35,7 @@ void give_back_priorities(const context& inherited) {
     }
     setpriority(PRIO_PROCESS, 0, inherited.nice);
     write_oom_score_adj(inherited.oom_score_adj);
+    give_back_descriptor_limit(inherited.descriptors);
 }
 
 bool set_limits(const std::vector<resource_limit>& limits) {
@@ -73,7 +75,7 @@ void write_oom_score_adj(int value) {
 void set_up_child(const command& wanted, const std::array<int, 3>& streams, int tell, pid_t guard,
                   const context& inherited) {
     setpgid(0, 0);
-    give_back_priorities(inherited);
+    give_back_priorities_and_limits(inherited);
     for (int stream = 0; stream <= 2; ++stream) {
         if (dup2(streams[static_cast<std::size_t>(stream)], stream) < 0) fail(tell, stage::guard);
     }

@@ -153,6 +153,23 @@ TEST(Child, GivesTheCommandItsLimitsMaskAndPriority) {
     EXPECT_EQ(output_of(fixture, wanted), "33\n44\n0\n0027\n7\n");
 }
 
+// The launcher, which needs a descriptor for each command, raises its own limit; the command has
+// the one with which we were started.
+TEST(Child, LeavesTheDescriptorLimitAsItWas) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{200, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    trial fixture;
+    rlimit of_launcher{};
+    EXPECT_TRUE(eventually([&] {
+        prlimit(fixture.from().pid(), RLIMIT_NOFILE, nullptr, &of_launcher);
+        return of_launcher.rlim_cur == std::min<rlim_t>(before.rlim_max, 65'536);
+    }));
+    EXPECT_EQ(output_of(fixture, shell("ulimit -Sn")), "200\n");
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 // What cannot be given ends the command before it begins, with a reason of its own.
 TEST(Child, LimitsThatCannotBeSetAreAFaultOfTheirOwn) {
     trial fixture;

@@ -216,6 +216,35 @@ TEST(Guard, WhatCannotBeListedCountsAsAlive) {
     EXPECT_FALSE(any_runs(writers_of(log)));
 }
 
+// The launcher has no descriptor left for another guard: that is said, and nothing may have run.
+// When commands have ended there is room again.
+TEST(Guard, ALauncherOutOfDescriptorsSaysSoAndRecovers) {
+    trial fixture;
+    const pid_t launcher = fixture.from().pid();
+    std::vector<std::unique_ptr<child>> all;
+    for (int turn = 0; turn < 12; ++turn) {
+        all.push_back(std::make_unique<child>(fixture.loop().get_executor(), fixture.from()));
+        auto spawning = all.back()->spawn(command{{"/bin/sleep", "600"}}, {});
+        ASSERT_FALSE(fixture.loop().wait_for(std::move(spawning)));
+    }
+    const std::filesystem::directory_iterator open{"/proc/" + std::to_string(launcher) + "/fd"};
+    const auto count = static_cast<rlim_t>(std::distance(begin(open), end(open)));
+    const rlimit none_left{count, count};
+    ASSERT_EQ(prlimit(launcher, RLIMIT_NOFILE, &none_left, nullptr), 0);
+    for (int turn = 0; turn < 3; ++turn) {
+        const auto fault = fixture.fault_of(shell("true"));
+        ASSERT_TRUE(fault);
+        EXPECT_FALSE(fault->may_have_run());
+        EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("Too many open files"));
+    }
+    for (const auto& one : all) {
+        one->stop(30s);
+        auto ending_of = one->wait();
+        EXPECT_EQ(fixture.loop().wait_for(std::move(ending_of)).signal, SIGTERM);
+    }
+    EXPECT_TRUE(eventually([&] { return fixture.run(shell("exit 3")).code == 3; }));
+}
+
 // The command's number is its group's: as long as a guard may strike at the group, it must not
 // pass to a stranger. So the command stays unreaped while what it has left lives, and until pawl
 // has heard of its end.

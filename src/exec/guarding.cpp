@@ -150,6 +150,8 @@ private:
         pollfd peer{socket_.get(), POLLRDHUP, 0};
         if (poll(&peer, 1, 0) != 0) _exit(0);
         if (lease_clock::now() >= std::min(stop_at_, kill_at_)) give_up(stage::guard, ETIMEDOUT);
+        for (const descriptor& one : beside)
+            if (!one.is_open()) give_up(stage::guard, ENFILE);  // there was no room for it
         const auto text = read_memory_file(beside[0].get());
         const auto wanted = text ? decode(*text) : std::nullopt;
         if (!wanted) give_up(stage::guard, E2BIG);
@@ -417,6 +419,7 @@ context context::here() {
     now.priority = parameters.sched_priority;
     now.nice = getpriority(PRIO_PROCESS, 0);
     now.oom_score_adj = read_oom_score_adj();
+    getrlimit(RLIMIT_NOFILE, &now.descriptors);
     return now;
 }
 

@@ -7,6 +7,7 @@
 #include "exec/descriptor.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 namespace pawl::exec {
 
@@ -18,6 +19,7 @@ struct context {
     int priority = 0;
     int nice = 0;
     int oom_score_adj = 0;
+    rlimit descriptors{};
 
     static context here();
 };

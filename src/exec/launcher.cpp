@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "exec/descendants.hpp"
+#include "exec/descriptor_limit.hpp"
 #include "exec/folder.hpp"
 #include "exec/guarding.hpp"
 #include "exec/wire.hpp"
@@ -41,6 +42,8 @@ public:
         control_ = keep_only(std::move(control_));
         retire_from_view("exec-launcher");
         children_ended_ = child_signals();
+        raise_descriptor_limit();
+        take_spare();
         while (control_.is_open() || !watched_.empty() || !bereaved_.empty()) {
             std::array<pollfd, 2> sources{pollfd{control_.get(), POLLIN, 0},
                                           pollfd{children_ended_.get(), POLLIN, 0}};
@@ -61,12 +64,16 @@ private:
         descriptor socket;
     };
 
+    // Without room for a socket the request would be lost, and no process could answer it.
     void hear() {
         char order = 0;
         std::array<descriptor, 1> sockets;
+        spare_.close();
         const arrival came = receive(control_.get(), order, sockets);
+        const int error = take_spare();
         if (came == arrival::closed) control_.close();
         if (came != arrival::message || order != please_guard || !sockets[0].is_open()) return;
+        if (error != 0) return reject(sockets[0], error);
         if (watched_.size() >= guards_max) return reject(sockets[0], EAGAIN);
         const pid_t pid = fork();
         if (pid < 0) return reject(sockets[0], errno);
@@ -95,7 +102,10 @@ private:
             watched_.erase(was_guard);
         }
         if (bereaved_.empty()) return;
+        // Those of the dead are kept open until this has been read.
+        spare_.close();
         const auto children = descendants();
+        take_spare();
         const auto is_guard = [&](pid_t pid) {
             return std::any_of(watched_.begin(), watched_.end(),
                                [&](const watched& one) { return one.guard == pid; });
@@ -109,7 +119,16 @@ private:
         if (!orphans) bereaved_.clear();
     }
 
+    // 0, or else errno.
+    int take_spare() {
+        if (spare_.is_open()) return 0;
+        spare_ = descriptor{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+        return spare_.is_open() ? 0 : errno;
+    }
+
     descriptor control_;
+    // In the place of the next one that is needed, when all others are taken.
+    descriptor spare_;
     const context inherited_;
     const std::string folder_;
     descriptor children_ended_;

@@ -16,11 +16,11 @@
 #include "cli/output/push_warning.hpp"
 #include "config/reading.hpp"
 #include "config/texts.hpp"
+#include "exec/descriptor_limit.hpp"
 #include "exec/launcher.hpp"
 #include "health/doctor.hpp"
 #include "metrics/instruments.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -178,16 +178,6 @@ status check(const globals& options, const config::parsed_configuration& parsed)
     return status::done;
 }
 
-// Each run takes a few descriptors. Commands keep the limit that the agent was started with: it is
-// raised after their launcher has been forked.
-void raise_descriptor_limit() {
-    constexpr rlim_t wanted = 65'536;
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(limit.rlim_max, wanted);
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // The sockets that systemd has opened for the API, which decide where it listens.
 std::vector<agent::inherited_socket> take_sockets(const std::string& file,
                                                   const config::settings& values,
@@ -289,7 +279,8 @@ status run_agent(const globals& options, const agent_options& how) {
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     const auto guards = exec::launcher::start();
     outlive_log_reader();
-    raise_descriptor_limit();
+    // Each run takes a few. Commands keep the limit that the agent was started with.
+    exec::raise_descriptor_limit();
     const auto instruments = std::make_shared<metrics::instruments>(build_facts());
     const measure around = [&](runtime::store_maker make) {
         return instruments->measuring(std::move(make));
