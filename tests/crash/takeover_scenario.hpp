@@ -80,7 +80,10 @@ private:
     std::unique_ptr<node> start_node();
     // False when the holder has lost its lease meanwhile.
     bool let_holder_write();
-    void wait_for_successor();
+    void allow_one_more_loss();
+    // Until the command of this node writes, or that of another in its place, where the machine has
+    // kept it from beginning within its lease.
+    void wait_for_successor(std::unique_ptr<node>& next);
     int pass_on_to(std::unique_ptr<node> next);
     std::size_t lines_of_newest() const;
     fence_token newest_token() const;
@@ -94,6 +97,7 @@ private:
     fence_token token_{};
     std::size_t place_ = 0;
     std::size_t lost_unhurt_ = 0;
+    int losses_ = 0;  // those, and the leases that ended before their command began
 };
 
 // Runs the pawl command to its end, with these words after its name.
