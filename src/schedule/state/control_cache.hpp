@@ -44,9 +44,9 @@ public:
         control_cache& whose_;
     };
     bool is_learning() const noexcept { return is_learning_; }
-    // Whether a stale run says anything about its node: what was cut off with this node, perhaps
-    // before it started, is given the time to say that it lives, or how it ended.
-    bool may_judge(instant now) const noexcept;
+    // Whether a stale run says anything about its node: what was cut off with this node is given
+    // the time to say that it lives, or how it ended.
+    bool may_judge(instant now) const noexcept { return now >= judge_from_ && !was_cut_off(now); }
 
     using pause_map = std::unordered_map<std::string, job_pause>;  // by job
     // Null for a job that is not paused.
