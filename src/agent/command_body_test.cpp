@@ -338,6 +338,17 @@ TEST(CommandBody, AStopWhileItStartsIsNotLost) {
     }
 }
 
+// Acts in a turn of the loop in which the run's socket is there: then the command goes to its
+// guard.
+template <class Act>
+void when_handed_over(boost::asio::any_io_executor executor, const exec::launcher& guards,
+                      Act act) {
+    boost::asio::post(executor, [executor, &guards, act = std::move(act)]() mutable {
+        if (!std::filesystem::is_empty(guards.folder())) return act();
+        when_handed_over(executor, guards, std::move(act));
+    });
+}
+
 // Told to stop while it starts, and its guard dies: that it may have run must not be lost, or its
 // occurrence is given back and runs again.
 TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
@@ -346,23 +357,12 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
     interference what;
     const auto executor = fixture.loop().get_executor();
     what.before = [&](schedule::body& body) {
-        struct when_handed_over {
-            boost::asio::any_io_executor executor;
-            const exec::launcher* guards;
-            const crash::fork_trap* trap;
-            schedule::body* body;
-            void operator()() {
-                const auto where = executor;
-                // It has its socket in the turn of the loop in which it goes to its guard.
-                if (std::filesystem::is_empty(guards->folder()))
-                    return boost::asio::post(where, std::move(*this));
-                body->stop(stop_cause::shutdown);
-                const auto guard = trap->caught().stopped;
-                EXPECT_NE(guard, 0);
-                if (guard != 0) kill(guard, SIGKILL);
-            }
-        };
-        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &trap, &body});
+        when_handed_over(executor, fixture.guards(), [&] {
+            body.stop(stop_cause::shutdown);
+            const auto guard = trap.caught().stopped;
+            EXPECT_NE(guard, 0);
+            if (guard != 0) kill(guard, SIGKILL);
+        });
     };
     const auto ended = fixture.run(job_of({"/bin/true"}), order_of(), what);
     EXPECT_TRUE(ended.how.started);
@@ -380,20 +380,11 @@ TEST(CommandBody, AStopEndsARunWhoseGuardDoesNotAnswer) {
     interference what;
     const auto executor = fixture.loop().get_executor();
     what.before = [&](schedule::body& body) {
-        struct when_handed_over {
-            boost::asio::any_io_executor executor;
-            const exec::launcher* guards;
-            schedule::body* body;
-            void operator()() {
-                const auto where = executor;
-                if (std::filesystem::is_empty(guards->folder()))
-                    return boost::asio::post(where, std::move(*this));
-                const instant later = lease_clock::now() + 600s;
-                body->extend(later, later);
-                body->stop(stop_cause::cancelled);
-            }
-        };
-        boost::asio::post(executor, when_handed_over{executor, &fixture.guards(), &body});
+        when_handed_over(executor, fixture.guards(), [&] {
+            const instant later = lease_clock::now() + 600s;
+            body.extend(later, later);
+            body.stop(stop_cause::cancelled);
+        });
     };
     auto job = job_of({"/bin/true"});
     job.grace = millis{100};
