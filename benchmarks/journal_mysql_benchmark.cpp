@@ -96,8 +96,10 @@ void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>&
         ids += (ids.empty() ? "" : ",") + id;
         pairs += (pairs.empty() ? "(" : ",(") + id + ",1)";
     }
-    const auto text = journal_statements::all().heartbeat.with(
-        {{"space", space}, {"ids", ids}, {"pairs", pairs}});
+    const auto& all = journal_statements::all();
+    const auto alive = all.alive.with({{"space", space}, {"ids", ids}, {"pairs", pairs}});
+    const auto text = all.heartbeat.with(
+        {{"space", space}, {"ids", ids}, {"pairs", pairs}, {"alive", alive}});
     bare_runs bare{port};
     const auto times = compare(
         25,
