@@ -73,6 +73,7 @@ struct child::state : std::enable_shared_from_this<state> {
     void look_at_start();
     void cut_start_short();
     void kill_guard();
+    void resume_watchers();
     awaitable<std::optional<spawn_fault>> fault_of_start();
     awaitable<std::optional<report>> next_report();
     bool flush();
@@ -168,12 +169,11 @@ awaitable<void> child::state::wait_for_answer() {
             watchdog.set(next_due());
             continue;
         }
-        // A guard that says that it is ready from now on starts nothing. The launcher is continued
-        // for the next start.
-        if (cut_short && guard == 0) {
-            from.wake();
-            co_return;
-        }
+        // A launcher that was stopped is continued: for what a guard has left, and for the next
+        // start.
+        if (cut_short) from.wake();
+        // A guard that says that it is ready from now on starts nothing.
+        if (cut_short && guard == 0) co_return;
         boost::system::error_code error;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
         co_await socket.async_wait(stream_descriptor::wait_read, token);
@@ -239,6 +239,12 @@ void child::state::kill_guard() {
     if (guard_life.is_open()) signal_pidfd(guard_life, SIGKILL);
 }
 
+// The launcher continues a guard that has been stopped. A command may have stopped both.
+void child::state::resume_watchers() {
+    from.wake();
+    if (guard_life.is_open()) signal_pidfd(guard_life, SIGCONT);
+}
+
 // Nothing: the command runs.
 awaitable<std::optional<spawn_fault>> child::state::fault_of_start() {
     if (answer && answer->kind == report_kind::running) co_return std::nullopt;
@@ -302,7 +308,9 @@ awaitable<void> child::state::flush_when_writable() {
 }
 
 void child::state::tell_what_is_due() {
-    if (over || flushing || flush()) return;
+    if (over) return;
+    if (pid != 0) resume_watchers();
+    if (flushing || flush()) return;
     flushing = true;
     boost::asio::co_spawn(socket.get_executor(), flush_when_writable(), boost::asio::detached);
 }
@@ -341,7 +349,7 @@ void child::state::pause_with_it(int signal) {
 // long as the command lives; what else there is of the group is the launcher's to kill.
 void child::state::strike() {
     if (pid > 0 && (lives_on(guard_life) || lives_on(life))) kill(-pid, SIGKILL);
-    if (guard_life.is_open()) signal_pidfd(guard_life, SIGCONT);
+    resume_watchers();
 }
 
 // Guard and launcher are dead, so that all that they watched over has become ours, or does when its

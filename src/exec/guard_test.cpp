@@ -55,6 +55,16 @@ pid_t only_child_of(pid_t parent) {
     return children.empty() ? 0 : std::stoi(children);
 }
 
+// The launcher first, which would continue the guard.
+void stop_watchers(const launcher& from, const child& running) {
+    for (const pid_t pid : {from.pid(), running.guard_pid()}) {
+        kill(pid, SIGSTOP);
+        const auto stat = "/proc/" + std::to_string(pid) + "/stat";
+        EXPECT_TRUE(
+            eventually([&] { return crash::text_of(stat).find(") T ") != std::string::npos; }));
+    }
+}
+
 // pawl killed: the command and a daemon that it has left are told to end at once, long before the
 // deadline. Both heed SIGTERM.
 TEST(Guard, EndsTheWholeTreeWhenPawlIsKilled) {
@@ -273,7 +283,40 @@ TEST(Guard, TheCommandIsReapedLast) {
     EXPECT_FALSE(any_runs(writers_of(log)));
 }
 
-// The guard frozen: pawl strikes at the deadline itself.
+// A command stops its guard and ends: the launcher continues the guard, and the end is told.
+TEST(Guard, StoppedByItsCommandItContinues) {
+    trial fixture;
+    EXPECT_EQ(fixture.run(shell("kill -STOP $PPID; exit 3")).code, 3);
+}
+
+// With the launcher stopped as well, the next renewal continues both.
+TEST(Guard, StoppedWithTheLauncherItContinuesWithTheNextRenewal) {
+    trial fixture;
+    const command wanted{{"/bin/sleep", "600"}};
+    const exit_status status = fixture.run(wanted, {}, [&](child& running) {
+        stop_watchers(fixture.from(), running);
+        kill(running.pid(), SIGKILL);
+        running.extend(instant::max(), instant::max());
+    });
+    EXPECT_EQ(status.signal, SIGKILL);
+    EXPECT_EQ(status.cause, ending::by_itself);
+}
+
+// What stops its guard without end does not keep it from its work: the guard is killed, and with it
+// the whole tree.
+TEST(Guard, StoppedWithoutEndItIsKilledWithTheTree) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    const auto script = "setsid " + std::string{TOKEN_WRITER} + " " + log +
+                        " --ignore-term & until [ -s " + log +
+                        " ]; do sleep 0.01; done; while :; do kill -STOP $PPID; done";
+    const exit_status status = fixture.run(shell(script));
+    EXPECT_EQ(status.cause, ending::guard_lost);
+    EXPECT_FALSE(any_runs(writers_of(log)));
+}
+
+// Guard and launcher frozen: pawl strikes at the deadline itself.
 TEST(Guard, FrozenItIsRelievedByPawl) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
@@ -282,9 +325,9 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     const exit_status status =
         fixture.run(token_writer(log, {"--ignore-term"}), killed_after(60s), [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
-            kill(running.guard_pid(), SIGSTOP);
             kill_at = lease_clock::now() + 1s;
             running.extend(kill_at, kill_at);
+            stop_watchers(fixture.from(), running);
         });
     EXPECT_EQ(status.signal, SIGKILL);
     // As late as a busy machine lets this process be.
@@ -299,8 +342,8 @@ TEST(Guard, FrozenItIsRelievedByPawlAfterAStop) {
     const exit_status status =
         fixture.run(token_writer(log, {"--ignore-term"}), {}, [&](child& running) {
             EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
-            kill(running.guard_pid(), SIGSTOP);
-            running.stop(100ms);
+            running.stop(2s);
+            stop_watchers(fixture.from(), running);
         });
     EXPECT_EQ(status.signal, SIGKILL);
     EXPECT_FALSE(any_runs(writers_of(log)));

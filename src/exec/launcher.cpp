@@ -7,6 +7,8 @@
 #include "exec/guarding.hpp"
 #include "exec/wire.hpp"
 
+#include <pawl/clock.hpp>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -31,6 +34,11 @@ namespace {
 constexpr char please_guard = 'g';
 
 constexpr int look_again_ms = 50;
+
+// A guard that is stopped more often than this has something that stops it without end, and may
+// never get to its work.
+constexpr int stops_max = 200;
+constexpr std::chrono::seconds stops_counted_for{10};
 
 // The launcher's own process.
 class launching {
@@ -62,6 +70,8 @@ private:
         pid_t guard;
         // Kept open, so that pawl sees the end of a guard only when its orphans are dead too.
         descriptor socket;
+        int stops = 0;  // since then
+        instant stops_since{};
     };
 
     // Without room for a socket the request would be lost, and no process could answer it.
@@ -78,7 +88,7 @@ private:
         const pid_t pid = fork();
         if (pid < 0) return reject(sockets[0], errno);
         if (pid == 0) run_guard(std::move(sockets[0]), inherited_);
-        watched_.push_back({pid, std::move(sockets[0])});
+        watched_.push_back({.guard = pid, .socket = std::move(sockets[0])});
     }
 
     static void reject(const descriptor& socket, int error) {
@@ -89,17 +99,22 @@ private:
         send(socket.get(), answer);
     }
 
-    // Every death below us leads here again, so one pass over our children is enough each time.
+    // Every death and every stop below us leads here again, so one pass over our children is enough
+    // each time.
     void clean_up() {
         for (;;) {
-            const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+            int status = 0;
+            const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
             if (pid <= 0) break;
-            const auto was_guard =
-                std::find_if(watched_.begin(), watched_.end(),
-                             [&](const watched& one) { return one.guard == pid; });
-            if (was_guard == watched_.end()) continue;
-            bereaved_.push_back(std::move(was_guard->socket));
-            watched_.erase(was_guard);
+            const auto guard = std::find_if(watched_.begin(), watched_.end(),
+                                            [&](const watched& one) { return one.guard == pid; });
+            if (guard == watched_.end()) continue;
+            if (WIFSTOPPED(status)) {
+                resume(*guard);
+                continue;
+            }
+            bereaved_.push_back(std::move(guard->socket));
+            watched_.erase(guard);
         }
         if (bereaved_.empty()) return;
         // Those of the dead are kept open until this has been read.
@@ -117,6 +132,17 @@ private:
             kill(pid, SIGKILL);
         }
         if (!orphans) bereaved_.clear();
+    }
+
+    // A command can stop its own guard, and no other process would continue it. With a guard that
+    // is killed everything ends that it watches.
+    static void resume(watched& stopped) {
+        const instant now = lease_clock::now();
+        if (now - stopped.stops_since > stops_counted_for) {
+            stopped.stops = 0;
+            stopped.stops_since = now;
+        }
+        kill(stopped.guard, ++stopped.stops > stops_max ? SIGKILL : SIGCONT);
     }
 
     // 0, or else errno.

@@ -2,7 +2,8 @@
 //
 // A program with threads cannot fork safely, so this one is forked before there are any, and forks
 // a guard for every command from then on. It is the second line of defence as well: when a guard is
-// killed, what the guard watched over becomes the launcher's child, and the launcher kills it.
+// killed, what the guard watched over becomes the launcher's child, and the launcher kills it. It
+// continues a guard that has been stopped.
 #pragma once
 
 #include "exec/descriptor.hpp"

@@ -130,6 +130,27 @@ TEST(Start, ThatIsStoppedWaitsForNoGuard) {
     kill(fixture.from().pid(), SIGSTOP);
 }
 
+// Both guard and launcher are frozen behind the fork of the command: the launcher is continued for
+// what the guard has left.
+TEST(Start, CutShortWaitsForNoFrozenLauncher) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial fixture;
+    const fork_trap trap{fixture.from().pid()};
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto wanted = token_writer(log, {"--daemon", "--ignore-term"});
+    auto spawning = spawn_and_then(running, wanted, [&] {
+        EXPECT_NE(trap.caught().stopped, 0);
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+        kill(fixture.from().pid(), SIGSTOP);
+        running.stop(100ms);
+    });
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_FALSE(any_runs(writers_of(log)));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->may_have_run());
+}
+
 // A stop ends a start whose guard is frozen with the command in its hands, and the command with it.
 TEST(Start, ThatIsStoppedLeavesNoCommandBehindAFrozenGuard) {
     const scratch_folder folder;

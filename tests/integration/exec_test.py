@@ -189,6 +189,18 @@ class Exec(Case):
         waiter.terminate()
         self.assertEqual(waiter.wait(timeout=30), 128 + signal.SIGTERM)
 
+    def test_a_command_that_stops_its_guard_keeps_no_key(self):
+        """Alone, and with the process that starts guards."""
+        for whom in ("$PPID", "$launcher $PPID"):
+            done = self.pawl("exec", "k", "--ttl", "9s", "--", "sh", "-c", f"read _ _ _ launcher _ < /proc/$PPID/stat; kill -STOP {whom}; exit 3")
+            self.assertEqual(done.status, 3, done.err)
+            self.assertFalse(self.pawl("locks", "show", "k", "--json").json()["held"])
+
+    def test_a_command_that_stops_its_guard_without_end_is_killed_with_it(self):
+        done = self.pawl("exec", "k", "--", "sh", "-c", "while :; do kill -STOP $PPID; done")
+        self.assertEqual(done.status, 137, done.err)
+        self.assertIn("guard killed, and the command with it key=k", done.err)
+
     def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
         process = self.start("exec", "k", "--ttl", "9s", "--grace", "0s", "--", "sh", "-c", "echo held; sleep 12; echo done")
         process.stdout.readline()

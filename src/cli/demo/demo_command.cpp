@@ -80,13 +80,22 @@ private:
     std::filesystem::path path_;
 };
 
+// 0: there is no such process.
+pid_t parent_of(pid_t process) {
+    std::ifstream facts{"/proc/" + std::to_string(process) + "/status"};
+    std::string word;
+    while (facts >> word)
+        if (pid_t parent = 0; word == "PPid:" && facts >> parent) return parent;
+    return 0;
+}
+
 // What the demonstration does to its nodes, and what that shows.
 struct demo_state {
     enum class act { calm, frozen, recovered, killed, over };
     act now = act::calm;
     std::size_t victim = 0;
     std::int64_t occurrence = 0;
-    pid_t command = 0, guard = 0;
+    pid_t command = 0, guard = 0, launcher = 0;
     instant injected_at{};
     std::optional<std::chrono::nanoseconds> after_freeze, after_kill;
 };
@@ -310,15 +319,20 @@ private:
     void wake_the_rest(const event& now) {
         if (now.command != state_.command) return;
         kill(state_.guard, SIGCONT);
+        kill(state_.launcher, SIGCONT);
         nodes_[state_.victim].process.signal(SIGCONT);
     }
 
-    // As a machine that stands still, or is gone: the agent with its guard and its command.
+    // As a machine that stands still, or is gone: the agent with its launcher, its guard and its
+    // command. The launcher would continue the guard.
     void inject_fault(const event& now, int signal, demo_state::act next, const std::string& what) {
         nodes_[now.node].process.signal(signal);
         state_.command = now.command;
         state_.guard = now.guard;
         if (signal == SIGSTOP) {
+            state_.launcher = parent_of(now.guard);
+            if (state_.launcher == 0) throw exit_error{status::io_error, "cannot freeze a node"};
+            kill(state_.launcher, SIGSTOP);
             kill(now.guard, SIGSTOP);
             kill(now.command, SIGSTOP);
         } else {
