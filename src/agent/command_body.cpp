@@ -96,10 +96,14 @@ exec::command command_for(const config::job_settings& job, const run_order& orde
     return wanted;
 }
 
-std::string cannot_start(const exec::command& wanted, int error) {
-    exec::spawn_fault fault;
-    fault.error = error;
-    return fault.describe(wanted);
+work_result cannot_start(const exec::command& wanted, const exec::spawn_fault& fault) {
+    auto how = failed(fault.describe(wanted));
+    how.started = !fault.lacked_resources();
+    return how;
+}
+
+work_result cannot_start(const exec::command& wanted, int error) {
+    return cannot_start(wanted, exec::spawn_fault{exec::stage::guard, error});
 }
 
 async<fence_result> reject_fence(std::string resource) {
@@ -194,13 +198,13 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
     exec::command shown{wanted.arguments};
     shown.working_directory = wanted.working_directory;
     exec::descriptor nowhere{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-    if (!nowhere.is_open()) co_return failed(cannot_start(shown, errno));
+    if (!nowhere.is_open()) co_return cannot_start(shown, errno);
     exec::descriptor written = output_.open();
-    if (!written.is_open()) co_return failed(cannot_start(shown, errno));
+    if (!written.is_open()) co_return cannot_start(shown, errno);
     // So that another user can open /dev/stdout; a command that does not gets by without.
     if (wanted.user) std::ignore = fchown(written.get(), wanted.user->user, wanted.user->group);
     wanted.streams = {nowhere.get(), written.get(), written.get()};
-    if (const int error = make_child(); error != 0) co_return failed(cannot_start(shown, error));
+    if (const int error = make_child(); error != 0) co_return cannot_start(shown, error);
     auto spawning = child_->spawn(std::move(wanted), limits_);
     const std::optional<exec::spawn_fault> fault = co_await std::move(spawning);
     nowhere.close();
@@ -208,10 +212,12 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
     if (fault) {
         // What may have run is not given back to another node, which would run it again.
         if (stopped_ && !fault->may_have_run()) co_return never_began();
-        auto how = failed(fault->describe(shown));
-        // Its deadline is the end of its lease, and the run has words for that.
-        if (fault->came_too_late()) how.reason.clear();
-        how.started = !fault->came_too_late();
+        auto how = cannot_start(shown, *fault);
+        if (fault->came_too_late()) {
+            // Its deadline is the end of its lease, and the run has words for that.
+            how.reason.clear();
+            how.started = false;
+        }
         if (fault->was_cut_short())
             how.ending = runs::work_ending::deadline;
         else if (fault->may_have_run())

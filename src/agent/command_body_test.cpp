@@ -393,6 +393,20 @@ TEST(CommandBody, AStopEndsARunWhoseGuardDoesNotAnswer) {
     EXPECT_EQ(ended.how.reason, "stopped before it began (cancelled)");
 }
 
+// The machine has no descriptor for its guard: nothing has begun, so that its occurrence is given
+// back. What is wrong with the command itself uses it up.
+TEST(CommandBody, ForWhichThereWasNoDescriptorHasNotBegun) {
+    body_trial fixture;
+    EXPECT_TRUE(fixture.run(job_of({"frobnicate"})).how.started);
+    // Its streams, its socket, that for signals and a spare one.
+    const rlimit none_left{6, 6};
+    ASSERT_EQ(prlimit(fixture.guards().pid(), RLIMIT_NOFILE, &none_left, nullptr), 0);
+    const auto ended = fixture.run(job_of({"/bin/true"}));
+    EXPECT_FALSE(ended.how.started);
+    EXPECT_EQ(ended.how.reason,
+              "cannot run '/bin/true': its guard did not start: Too many open files");
+}
+
 // The second of two stops changes neither the reason nor the end.
 TEST(CommandBody, ASecondStopChangesNothing) {
     body_trial fixture;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -125,6 +126,13 @@ bool spawn_fault::was_cut_short() const noexcept { return where == stage::guard 
 bool spawn_fault::may_have_run() const noexcept {
     const bool is_killed = error == EOWNERDEAD || error == ENOTRECOVERABLE;
     return was_cut_short() || (where == stage::guard && is_killed);
+}
+
+bool spawn_fault::lacked_resources() const noexcept {
+    constexpr std::array missing{EAGAIN, EBUSY,   EMFILE, ENFILE,
+                                 ENOMEM, ENOBUFS, ESRCH,  ETOOMANYREFS};
+    return where == stage::guard &&
+           std::find(missing.begin(), missing.end(), error) != missing.end();
 }
 
 std::string spawn_fault::describe(const command& wanted) const {

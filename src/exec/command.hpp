@@ -100,6 +100,9 @@ struct spawn_fault {
     bool was_cut_short() const noexcept;
     // So, or its guard was killed before it said so, perhaps by us, as it did not answer.
     bool may_have_run() const noexcept;
+    // This machine had no descriptor, process, memory or guard for it: none of it ran, and it may
+    // run later or elsewhere. Not where no guard will ever start here any more.
+    bool lacked_resources() const noexcept;
 };
 
 // The form in which a command travels to its guard; its streams travel beside it.

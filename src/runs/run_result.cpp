@@ -50,8 +50,8 @@ run_end judge_work(const work_result& what, const run_context& under) {
     if (what.succeeded && under.trusted) return ended(run_status::completed, what.reason);
     const bool timed_out = under.cause == stop_cause::timed_out;
     if (!what.started && !under.has_worked && !timed_out) return judge_unstarted(what, under);
-    // What could not begin, and was not told why: its deadline came before it did.
-    const bool too_late = !what.started && !under.cause;
+    // What could not begin, and does not say why: its deadline came before it did.
+    const bool too_late = !what.started && !under.cause && what.reason.empty();
     if (!under.trusted || too_late || under.cause == stop_cause::lost)
         return judge_lost(what, under);
     const auto left = under.is_at_least_once ? run_status::abandoned : run_status::failed;

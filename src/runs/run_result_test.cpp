@@ -31,6 +31,12 @@ work_result never_began() {
     made.started = false;
     return made;
 }
+// There was nothing to start it with.
+work_result lacked() {
+    auto made = never_began();
+    made.reason = "no descriptor";
+    return made;
+}
 
 run_context calm() { return {}; }
 run_context told(stop_cause why) {
@@ -126,6 +132,10 @@ const std::vector<row>& table() {
          "its lease was lost (ending)"},
         {"the next attempt is too late", never_began(), after_an_attempt(untrusted()), lost,
          abandoned, "its lease was lost (taken)"},
+        {"there was nothing to start it with", lacked(), calm(), skipped, abandoned,
+         "no descriptor"},
+        {"nor the next attempt", lacked(), after_an_attempt(calm()), failed, failed,
+         "no descriptor"},
         {"its node goes between attempts", never_began(),
          after_an_attempt(told(stop_cause::shutdown)), cancelled, abandoned,
          "the node was shut down"},

@@ -1,5 +1,7 @@
 """pawl exec, on the embedded store and on Redis."""
 import os
+import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -200,6 +202,24 @@ class Exec(Case):
         done = self.pawl("exec", "k", "--", "sh", "-c", "while :; do kill -STOP $PPID; done")
         self.assertEqual(done.status, 137, done.err)
         self.assertIn("guard killed, and the command with it key=k", done.err)
+
+    def test_an_occurrence_is_given_back_where_the_machine_could_start_nothing(self):
+        """The process that starts guards has no descriptor left: its streams, its socket, that for signals and a spare one."""
+        words = ("exec", "k", "--wait", "--occurrence", "2026-01-02T03:04:05Z", "--", "echo", "ran")
+        holder = self.hold("k")
+        waiter = self.start(*words)
+        until(lambda: self.pawl("locks", "show", "k", "--json").json()["waiters"] == 1)
+        launcher, = pathlib.Path(f"/proc/{waiter.pid}/task/{waiter.pid}/children").read_text().split()
+        resource.prlimit(int(launcher), resource.RLIMIT_NOFILE, (6, 6))
+        holder.terminate()
+        out, err = waiter.communicate(timeout=60)
+        self.assertEqual((waiter.returncode, out), (126, ""), err)
+        self.assertIn("Too many open files", err)
+        row = self.pawl("runs", "ls", "--json").json()["runs"][0]
+        self.assertEqual(row["status"], "skipped")
+        self.assertIn("Too many open files", row["reason"])
+        again = self.pawl(*words)
+        self.assertEqual((again.status, again.out), (0, "ran\n"), again.err)
 
     def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
         process = self.start("exec", "k", "--ttl", "9s", "--grace", "0s", "--", "sh", "-c", "echo held; sleep 12; echo done")

@@ -491,7 +491,7 @@ private:
         return status::lost;
     }
 
-    // Told to stop before there was a command.
+    // Told to stop before there was a command, or there was nothing to start it with.
     status stopped_before_the_start(lease held, const ended& how) {
         settle(held, end_of(how, &held));
         held.release();

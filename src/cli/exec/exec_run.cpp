@@ -21,7 +21,7 @@ std::optional<runs::stop_cause> ended::stopped_by() const {
     if (cancelled) return runs::stop_cause::cancelled;
     if (by_lease()) return runs::stop_cause::lost;
     // Signals that come later are the command's own.
-    if (!started) return runs::stop_cause::shutdown;
+    if (!started && fault.empty()) return runs::stop_cause::shutdown;
     return std::nullopt;
 }
 
@@ -117,7 +117,7 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
     if (fault) {
         how.status = fault->as_shell();
         how.fault = fault->describe(shown);
-        how.started = !fault->came_too_late();
+        how.started = !fault->came_too_late() && !fault->lacked_resources();
         if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
     } else {
         self->spawned_ = true;

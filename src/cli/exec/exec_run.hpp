@@ -19,7 +19,7 @@ namespace pawl::cli {
 struct ended {
     int status = 0;  // as a shell would say it
     exec::ending cause = exec::ending::by_itself;
-    std::string fault;       // why it never began
+    std::string fault;       // why it could not begin
     bool started = true;     // nothing of it has run if this is false
     bool timed_out = false;  // it was its own time that was up, and not the lease's
     bool cancelled = false;  // it was asked to end by a cancel, and not for its lease

@@ -5,9 +5,12 @@
 #include "tests/crash/observation.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <gtest/gtest.h>
+
+#include <sys/resource.h>
 
 #include <chrono>
 #include <filesystem>
@@ -15,6 +18,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -182,6 +186,37 @@ TEST(ExecRun, ACancelBeforeThereIsACommandStopsNone) {
     const auto how = command.end();
     EXPECT_TRUE(how.by_lease());
     EXPECT_EQ(how.stopped_by(), runs::stop_cause::lost);
+}
+
+// Starts a command, and acts in the turn of the loop after that in which it goes to its guard.
+ended run_and_then(const exec::launcher& guards, exec::command wanted,
+                   const running_command::act& then) {
+    net::loop loop;
+    ended how;
+    auto running = [&]() -> boost::asio::awaitable<void> {
+        const auto one = std::make_shared<exec_run>(loop, guards, millis{600'000}, std::nullopt);
+        boost::asio::post(loop.get_executor(), [&, one] { then(*one, loop.now()); });
+        auto command = exec_run::run(one, std::move(wanted));
+        how = co_await std::move(command);
+    };
+    loop.wait_for(running());
+    return how;
+}
+
+// Goal: where the machine had no descriptor for it, nothing has begun, and the row says why.
+TEST(ExecRun, ACommandForWhichThereWasNoDescriptorHasNotBegun) {
+    const auto guards = exec::launcher::start();
+    // Its streams, its socket, that for signals and a spare one.
+    const rlimit none_left{6, 6};
+    ASSERT_EQ(prlimit(guards.pid(), RLIMIT_NOFILE, &none_left, nullptr), 0);
+    const auto how = run_and_then(guards, exec::command{{"/bin/true"}}, [](exec_run&, instant) {});
+    EXPECT_EQ(how.status, 126);
+    EXPECT_FALSE(how.started);
+    runs::run_context under;
+    under.cause = how.stopped_by();
+    const auto end = runs::judge(how.as_work(), under);
+    EXPECT_EQ(end.status, run_status::skipped);
+    EXPECT_NE(end.reason.find("Too many open files"), std::string::npos) << end.reason;
 }
 
 // Goal: a row says that the guard was killed, rather than that the command ended by itself.
