@@ -42,6 +42,7 @@ struct child::state : std::enable_shared_from_this<state> {
     instant kill_at = instant::max();
     instant stop_ends = instant::max();  // what was told to stop has to be dead
     instant ready_by = instant::max();   // the guard has to have said that it is there
+    instant answer_by = instant::max();  // and this, whether the command runs
     millis start_timeout{};
     pid_t pid = 0;
     pid_t guard = 0;
@@ -221,7 +222,8 @@ void child::state::hear_answer() {
 void child::state::look_at_start() {
     const instant now = lease_clock::now();
     expired = now >= kill_at;
-    if (expired || now >= stop_ends || (now >= ready_by && guard == 0)) return cut_start_short();
+    if (expired || now >= std::min(stop_ends, answer_by) || (now >= ready_by && guard == 0))
+        return cut_start_short();
     if (now < ready_by) return;
     ready_by = now + start_timeout;
     if (guard_life.is_open()) signal_pidfd(guard_life, SIGCONT);
@@ -370,7 +372,7 @@ void child::state::set_stop_end(std::chrono::nanoseconds grace) {
 instant child::state::next_due() const {
     if (pid != 0) return std::min(kill_at, stop_ends);
     if (is_due || cut_short) return instant::max();
-    return std::min({kill_at, stop_ends, ready_by});
+    return std::min({kill_at, stop_ends, ready_by, answer_by});
 }
 
 awaitable<void> child::state::watch(std::shared_ptr<state> self) {
@@ -480,6 +482,12 @@ void child::stop(millis grace) {
     state_->stop_due = what;
     if (state_->socket.is_open()) state_->set_stop_end(grace);
     state_->tell_what_is_due();
+}
+
+void child::answer_within(millis wait) {
+    if (state_->over || state_->pid != 0 || !state_->socket.is_open()) return;
+    state_->answer_by = std::min(state_->answer_by, lease_clock::now() + wait);
+    state_->watchdog.set(state_->next_due());
 }
 
 pid_t child::pid() const noexcept { return state_->pid; }

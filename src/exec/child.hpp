@@ -46,6 +46,9 @@ public:
     // SIGTERM now and SIGKILL after the grace, or at kill_at if that is earlier. Before spawn, this
     // and signal() take effect as soon as the command runs.
     void stop(millis grace);
+    // A start that is not answered within this time is cut short, and what its guard has begun is
+    // dead when spawn ends. REQUIRES: spawn has begun and has not ended, or this does nothing.
+    void answer_within(millis wait);
 
     pid_t pid() const noexcept;        // of the command, which is its process group too; 0: none
     pid_t guard_pid() const noexcept;  // 0: none

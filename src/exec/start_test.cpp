@@ -11,6 +11,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -130,6 +131,38 @@ TEST(Start, ThatIsStoppedWaitsForNoGuard) {
     kill(fixture.from().pid(), SIGSTOP);
 }
 
+// So does a bound on the answer: the launcher is frozen, and nothing has run.
+TEST(Start, ThatIsNotAnsweredWithinABoundWaitsForNoGuard) {
+    const scratch_folder folder;
+    trial fixture;
+    kill(fixture.from().pid(), SIGSTOP);
+    const instant began = lease_clock::now();
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto wanted = shell("touch " + folder.file("ran"));
+    auto spawning = spawn_and_then(running, wanted, [&] { running.answer_within(100ms); });
+    const auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_LT(lease_clock::now() - began, 25s);
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->may_have_run());
+    EXPECT_EQ(fixture.run(shell("exit 3")).code, 3);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+}
+
+// One that is answered is not cut short by it, however long the command runs.
+TEST(Start, ThatIsAnsweredWithinABoundSucceeds) {
+    trial fixture;
+    const scratch_folder folder;
+    child running{fixture.loop().get_executor(), fixture.from()};
+    const auto wanted =
+        shell("until [ -e " + folder.file("go") + " ]; do sleep 0.01; done; exit 3");
+    auto spawning = spawn_and_then(running, wanted, [&] { running.answer_within(60s); });
+    ASSERT_FALSE(fixture.loop().wait_for(std::move(spawning)));
+    running.answer_within(0ms);
+    auto work = running.wait();
+    std::ofstream{folder.file("go")} << "go";
+    EXPECT_EQ(fixture.loop().wait_for(std::move(work)).code, 3);
+}
+
 // Both guard and launcher are frozen behind the fork of the command: the launcher is continued for
 // what the guard has left.
 TEST(Start, CutShortWaitsForNoFrozenLauncher) {
@@ -143,7 +176,7 @@ TEST(Start, CutShortWaitsForNoFrozenLauncher) {
         EXPECT_NE(trap.caught().stopped, 0);
         EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
         kill(fixture.from().pid(), SIGSTOP);
-        running.stop(100ms);
+        running.answer_within(100ms);
     });
     const auto fault = fixture.loop().wait_for(std::move(spawning));
     EXPECT_FALSE(any_runs(writers_of(log)));

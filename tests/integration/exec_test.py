@@ -191,6 +191,26 @@ class Exec(Case):
         waiter.terminate()
         self.assertEqual(waiter.wait(timeout=30), 128 + signal.SIGTERM)
 
+    def test_a_signal_ends_the_wait_for_a_guard(self):
+        """The process that starts guards stands still; nothing has run, so the occurrence is another node's."""
+        words = ("exec", "k", "--ttl", "10m", "--wait", "--occurrence", "2026-01-02T03:04:05Z", "--", "echo", "ran")
+        holder = self.hold("k")
+        waiter = self.start(*words)
+        until(lambda: self.pawl("locks", "show", "k", "--json").json()["waiters"] == 1)
+        launcher, = pathlib.Path(f"/proc/{waiter.pid}/task/{waiter.pid}/children").read_text().split()
+        os.kill(int(launcher), signal.SIGSTOP)
+        holder.terminate()
+        holder.wait(timeout=60)
+        until(lambda: "started" in [run["status"] for run in self.pawl("runs", "ls", "--json").json()["runs"]])
+        begun = time.monotonic()
+        waiter.terminate()
+        out, err = waiter.communicate(timeout=60)
+        self.assertEqual((waiter.returncode, out), (128 + signal.SIGTERM, ""), err)
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertFalse(self.pawl("locks", "show", "k", "--json").json()["held"])
+        again = self.pawl(*words)
+        self.assertEqual((again.status, again.out), (0, "ran\n"), again.err)
+
     def test_a_command_that_stops_its_guard_keeps_no_key(self):
         """Alone, and with the process that starts guards."""
         for whom in ("$PPID", "$launcher $PPID"):

@@ -13,6 +13,9 @@ namespace {
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
 constexpr int could_not_run = 126;  // as a shell says it
+// A guard answers in a moment, and then the command gets the signal. One that does not by then has
+// been waited for in vain.
+constexpr millis answer_wait_after_signal{2'000};
 
 }  // namespace
 
@@ -74,6 +77,7 @@ void exec_run::on_signal(int signal) {
     if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
         early_signal_ = signal;
         give_up_.request_stop();
+        child_.answer_within(answer_wait_after_signal);
     }
 }
 
@@ -118,7 +122,14 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
         how.status = fault->as_shell();
         how.fault = fault->describe(shown);
         how.started = !fault->came_too_late() && !fault->lacked_resources();
-        if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
+        if (fault->came_too_late() || fault->was_cut_short()) {
+            how.cause = exec::ending::deadline;
+        } else if (self->early_signal_ && fault->where == exec::stage::guard) {
+            // It ended the wait for a guard.
+            how.status = 128 + *self->early_signal_;
+            how.started = fault->may_have_run();
+            if (!how.started) how.fault.clear();
+        }
     } else {
         self->spawned_ = true;
         // What came while it was being started.

@@ -2,6 +2,7 @@
 
 #include "exec/launcher.hpp"
 #include "net/loop.hpp"
+#include "tests/crash/fork_trap.hpp"
 #include "tests/crash/observation.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <chrono>
@@ -201,6 +203,45 @@ ended run_and_then(const exec::launcher& guards, exec::command wanted,
     };
     loop.wait_for(running());
     return how;
+}
+
+// Goal: a signal ends the wait for a guard, and what has not begun is given back. Method: the
+// process that starts guards stands still.
+TEST(ExecRun, ASignalEndsTheWaitForAGuard) {
+    const auto guards = exec::launcher::start();
+    kill(guards.pid(), SIGSTOP);
+    const instant began = lease_clock::now();
+    const auto how = run_and_then(guards, exec::command{{"/bin/true"}},
+                                  [](exec_run& run, instant) { run.on_signal(SIGTERM); });
+    EXPECT_LT(lease_clock::now() - began, seconds{25});
+    EXPECT_EQ(how.status, 128 + SIGTERM);
+    EXPECT_FALSE(how.started);
+    EXPECT_FALSE(how.by_lease());
+    runs::run_context under;
+    under.cause = how.stopped_by();
+    EXPECT_EQ(runs::judge(how.as_work(), under).status, run_status::skipped);
+}
+
+// Goal: nor does it leave a command behind of which its guard has not spoken, and that may have
+// run.
+TEST(ExecRun, ASignalEndsWhatAGuardThatDoesNotAnswerHasBegun) {
+    const crash::scratch_folder folder;
+    const auto ready = folder.file("ready");
+    const auto guards = exec::launcher::start();
+    const crash::fork_trap trap{guards.pid()};
+    exec::command wanted{{"/bin/sh", "-c", "trap '' TERM; : >" + ready + "; exec sleep 600"}};
+    wanted.environment = exec::environment_with({});
+    const auto how = run_and_then(guards, std::move(wanted), [&](exec_run& run, instant) {
+        EXPECT_TRUE(
+            crash::eventually([&] { return std::filesystem::exists(ready); }, millis{60'000}));
+        run.on_signal(SIGINT);
+    });
+    EXPECT_FALSE(crash::is_running(trap.caught().child));
+    EXPECT_EQ(how.status, 128 + SIGINT);
+    EXPECT_TRUE(how.started);
+    runs::run_context under;
+    under.cause = how.stopped_by();
+    EXPECT_EQ(runs::judge(how.as_work(), under).status, run_status::failed);
 }
 
 // Goal: where the machine had no descriptor for it, nothing has begun, and the row says why.
