@@ -23,8 +23,10 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 namespace pawl::agent {
@@ -114,6 +116,8 @@ struct run_socket::state : std::enable_shared_from_this<state> {
     std::optional<uid_t> user;
     // State
     std::size_t connections = 0;
+    // By their hashes, which are small; two that have one count once.
+    std::unordered_set<std::size_t> resources{};
     bool over = false;
 };
 
@@ -259,6 +263,11 @@ awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, js
                            std::to_string(number(self->who.token)));
     const auto rule =
         is_set(asked, "once") ? fence_rule::reject_not_newer : fence_rule::reject_older;
+    const auto hash = std::hash<std::string>{}(resource);
+    if (self->resources.size() >= run_resources_max && !self->resources.contains(hash))
+        co_return rejected("a run checks fences of " + std::to_string(run_resources_max) +
+                           " different resources at most");
+    self->resources.insert(hash);
     auto checking = self->verbs.check_fence(std::move(resource), token, rule);
     const auto judged = co_await std::move(checking);
     if (judged.has_error()) co_return failed(judged.error().code, judged.error().detail);

@@ -40,7 +40,9 @@ struct run_verbs {
 // …} with the name of an errc.
 constexpr std::size_t run_request_bytes_max = std::size_t{8} * 1024;  // of the line
 constexpr std::size_t run_connections_max = 16;  // at the same time; the others wait
-constexpr millis run_request_wait_max{10'000};   // from the connection to the last byte
+// Whose fences a run may check: the store keeps each that was ever checked.
+constexpr std::size_t run_resources_max = 1'000;
+constexpr millis run_request_wait_max{10'000};  // from the connection to the last byte
 
 // On its executor only.
 class run_socket {

@@ -138,6 +138,30 @@ TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
     EXPECT_THAT(trial.checked, testing::ElementsAre("ledger", "job/trial", "job/trial/3", "jobs"));
 }
 
+// The store keeps every resource that was ever checked, so that a run has a bound; one that it has
+// checked before it may check again.
+TEST(RunSocket, ARunChecksABoundedNumberOfResources) {
+    fence_trial trial;
+    const std::string asks = R"(python3 -c '
+import json, os, socket, sys
+def ask(name):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(60)
+    peer.connect(os.environ["PAWL_RUN_SOCKET"])
+    asked = dict(verb="fence", run="8c5e0b6e-run", fence_token=42, token=42, resource=name)
+    peer.sendall(json.dumps(asked).encode() + b"\n")
+    return peer.recv(65536).decode()
+for number in range(int(sys.argv[1])):
+    assert "judged" in ask(str(number)), number
+print(ask("one more"), ask("0"))
+' )";
+    const auto told = trial.fixture.run(shell(asks + std::to_string(run_resources_max))).output;
+    EXPECT_THAT(told, HasSubstr("different resources at most"));
+    EXPECT_THAT(told, HasSubstr("\"judged\""));
+    EXPECT_EQ(trial.checked.size(), run_resources_max + 1);
+    EXPECT_EQ(trial.checked.back(), "0");
+}
+
 // The API and `pawl fence check` accept no such names either.
 TEST(RunSocket, AResourceThatNoKeyMayBeIsRejected) {
     fence_trial trial;
