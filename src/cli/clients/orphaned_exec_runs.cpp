@@ -23,12 +23,14 @@ bool is_for_us(const run_record& run, const std::string& key) {
 }
 
 // A program goes on writing about a run for a while when the journal was away. `pawl exec` does
-// not, so that nothing is in doubt. How long that may be is told by this host's clock, which one
-// that is wrong tells too early or too late.
+// not, so that nothing is in doubt; but behind an outage of the journal its command may live, and
+// of one without a lease no key says so. How long that may be is told by this host's clock, which
+// one that is wrong tells too early or too late.
 bool may_still_be_told(const run_record& run, runs::stale_state what) {
-    if (run.trigger == "exec") return false;
+    const bool is_exec = run.trigger == "exec";
+    if (is_exec && number(run.token) != 0) return false;
     const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
-    return what == runs::stale_state::in_doubt ||
+    return (!is_exec && what == runs::stale_state::in_doubt) ||
            now - millis{run.last_heartbeat} < runs::recording_timeout;
 }
 
