@@ -98,8 +98,8 @@ void beats(std::uint16_t port, net::loop& where, const std::shared_ptr<journal>&
     }
     const auto& all = journal_statements::all();
     const auto alive = all.alive.with({{"space", space}, {"ids", ids}, {"pairs", pairs}});
-    const auto text = all.heartbeat.with(
-        {{"space", space}, {"ids", ids}, {"pairs", pairs}, {"alive", alive}});
+    const auto text =
+        all.heartbeat.with({{"space", space}, {"ids", ids}, {"pairs", pairs}, {"alive", alive}});
     bare_runs bare{port};
     const auto times = compare(
         25,
