@@ -39,7 +39,8 @@ public:
 
     // Each calls `deliver` when the message arrives: once, as a rule.
     enum class copies { one, perhaps_more };
-    virtual void carry_there(std::function<void()> deliver, copies how_many) = 0;
+    // Returns how many copies are on their way.
+    virtual int carry_there(std::function<void()> deliver, copies how_many) = 0;
     virtual void carry_back(std::function<void()> deliver) = 0;
     // How the server takes a request at the moment at which it arrives.
     enum class reception { served, rejected, unheard };
@@ -70,15 +71,18 @@ public:
                 who->heard.cancel();
             });
         };
-        const auto arrive = [over, work = std::move(work), answered] {
+        const auto copies = std::make_shared<int>(0);
+        const auto arrive = [over, work = std::move(work), answered, copies] {
             const auto how = over->arrive();
-            if (how == wire::reception::rejected)
+            // That one copy is rejected says nothing of another, which may be served before or
+            // after it, and a client that was connected learns no more than that.
+            if (how == wire::reception::rejected && *copies == 1)
                 answered(failure{errc::unreachable, "connection refused"});
             if (how != wire::reception::served) return;
             auto what = work();
             over->carry_back([answered, what = std::move(what)] { answered(what); });
         };
-        over->carry_there(arrive, wire::copies::perhaps_more);
+        *copies = over->carry_there(arrive, wire::copies::perhaps_more);
         auto hearing = mine->heard.wait_for(over->timeout());
         co_await std::move(hearing);
         if (!mine->answer) {

@@ -22,8 +22,8 @@ public:
     }
     void tell(std::function<void()> what) override { home_.tell(life_, std::move(what)); }
 
-    void carry_there(std::function<void()> deliver, copies /*how_many*/) override {
-        all().carry(home_.index(), deliver);
+    int carry_there(std::function<void()> deliver, copies /*how_many*/) override {
+        return all().carry(home_.index(), deliver);
     }
     void carry_back(std::function<void()> deliver) override { all().carry(home_.index(), deliver); }
     reception arrive() override {

@@ -29,13 +29,14 @@ void world::run_until(nanos end) {
     run_world_until(end, time, nodes, [this] { settle(); });
 }
 
-void world::carry(std::size_t node, const std::function<void()>& deliver) {
+int world::carry(std::size_t node, const std::function<void()>& deliver) {
     const auto& faults = plan.faults;
-    if (!healthy && (time.now() < cut_until[node] || random.happens(faults.lost))) return;
+    if (!healthy && (time.now() < cut_until[node] || random.happens(faults.lost))) return 0;
     const bool slow = !healthy && random.happens(faults.slow);
     time.after(random.between(quickest, slow ? faults.slowest : usual), deliver);
-    if (!healthy && random.happens(faults.repeated))
-        time.after(random.between(quickest, faults.slowest), deliver);
+    if (healthy || !random.happens(faults.repeated)) return 1;
+    time.after(random.between(quickest, faults.slowest), deliver);
+    return 2;
 }
 
 void world::restart_store(nanos outage) {

@@ -30,7 +30,7 @@ public:
 
     void run_until(nanos end);
     // A message from or to a node: lost, delayed, repeated, and overtaken by others.
-    void carry(std::size_t node, const std::function<void()>& deliver);
+    int carry(std::size_t node, const std::function<void()>& deliver);
     // The store restarts, with its data or without.
     void restart_store(nanos outage);
     void lose_data(nanos outage);

@@ -53,7 +53,8 @@ boost::asio::awaitable<schedule::work_result> command::run(schedule::run_order o
     if (occurrence_) world_.count_begin(*occurrence_);
     if (occurrence_)
         world_.judge.on_begin({key_, *occurrence_, job_, home_.edition_number(job_), home_.index(),
-                               order.token, home_.reaches(side::journal)});
+                               order.token, home_.reaches(side::journal),
+                               home_.hears(side::journal)});
     else
         world_.judge.on_manual_begin(key_, order.run_id, order.token);
     end_at(world_.time.now() + world_.random.between(plan.run_least, plan.run_most),

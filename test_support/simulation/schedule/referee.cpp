@@ -180,7 +180,7 @@ bool referee::has_turn(const begun_run& what) const {
 }
 
 void referee::on_begin(const begun_run& what) {
-    const auto& [key, occurrence, job, edition, node, token, is_written] = what;
+    const auto& [key, occurrence, job, edition, node, token, is_written, is_heard] = what;
     happened(fact::runs);
     note("begin ", key, " ", text_of(occurrence), " on node ", node);
     auto& seen = keys_[key];
@@ -195,8 +195,9 @@ void referee::on_begin(const begun_run& what) {
                key + " began " + text_of(occurrence) + ", older than the key");
     history.unwritten = !is_written;
     if (++history.begins > 1) happened(fact::taken_up);
-    // A node that cannot reach its journal cannot read there what others have told.
-    const bool was_skipped = history.begins == 1 && history.skipped && is_written &&
+    // A node that cannot reach its journal, or hears no answers, cannot read there what others have
+    // told.
+    const bool was_skipped = history.begins == 1 && history.skipped && is_written && is_heard &&
                              time_.now() - history.skipped_at > skip_heard_after;
     const bool clocks_right = !stepped_at_ || time_.now() - *stepped_at_ > clock_heard_after;
     if (was_skipped && plan_.has_journal && may_be_skipped(plan_.jobs[job].rules) && clocks_right)

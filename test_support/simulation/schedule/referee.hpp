@@ -77,6 +77,7 @@ struct begun_run {
     std::size_t node;
     fence_token token;
     bool is_written;  // the journal could be reached
+    bool is_heard;    // and its answers came
 };
 
 // Used by one thread.

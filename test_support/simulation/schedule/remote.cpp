@@ -40,12 +40,13 @@ public:
     }
     void tell(std::function<void()> what) override { home_.tell(life_, std::move(what)); }
 
-    void carry_there(std::function<void()> deliver, copies how_many) override {
+    int carry_there(std::function<void()> deliver, copies how_many) override {
         auto& all = home();
         all.count_request(side_);
         all.time.after(draw_way(all), deliver);
-        if (how_many == copies::perhaps_more && all.random.happens(all.plan.repeated))
-            all.time.after(draw_way(all), deliver);
+        if (how_many != copies::perhaps_more || !all.random.happens(all.plan.repeated)) return 1;
+        all.time.after(draw_way(all), deliver);
+        return 2;
     }
     void carry_back(std::function<void()> deliver) override {
         auto& all = home();
