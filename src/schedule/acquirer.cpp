@@ -4,6 +4,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/done_mark.hpp"
+#include "runtime/inspect_keys.hpp"
 #include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
@@ -42,9 +43,10 @@ async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
     co_return *row && (*row)->status == run_status::skipped && !is_premature(**row, which);
 }
 
+// A job that is remembered no more is claimed without its occurrence, and under another id.
 bool must_withdraw(const node_state& node, const track& which) {
     return which.unresolved &&
-           (node.stopping || which.replaced ||
+           (node.stopping || which.replaced || which.plan->queue.delivery == delivery::off ||
             !which.decisions.queue().wants_occurrence(which.unresolved->occurrence));
 }
 
@@ -130,7 +132,7 @@ std::shared_ptr<runtime::kept_claim> claim_of(node_state& node, const track& whi
 async<std::optional<record>> look_at(std::shared_ptr<runtime::engine> engine, std::string key) {
     std::vector<std::string> one;
     one.push_back(std::move(key));
-    auto looking = engine->store().inspect_many(std::move(one));
+    auto looking = runtime::inspect_keys(std::move(engine), std::move(one));
     auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
     co_return std::move(seen->front());
@@ -151,7 +153,9 @@ awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> wh
     holder_of_key found;
     found.shown = shown_key + " was in cooldown " + left;
     if (other.reason == busy_reason::cooldown) co_return found;
-    if (other.owner == node.me.owner) co_return holder_of_key{{}, true};
+    // A program may have the same owner at each start, and this be its predecessor's.
+    const bool is_ours = other.owner == node.me.owner;
+    if (is_ours && node.engine->held(which->key)) co_return holder_of_key{{}, true};
     auto listing = node.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     std::string since;
@@ -159,7 +163,7 @@ awaitable<holder_of_key> name_holder(node_state& node, std::shared_ptr<track> wh
         since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
     found.shown = shown_key + " was held by " + base::printable(other.owner) + since + " (token " +
                   std::to_string(number(other.holder)) + "), " + left + " unless renewed";
-    if (nodes.has_error()) co_return found;
+    if (nodes.has_error() || is_ours) co_return found;
     const auto agent = std::find_if(nodes->begin(), nodes->end(),
                                     [&](const node_entry& one) { return one.id == other.owner; });
     if (agent == nodes->end()) {
@@ -390,7 +394,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
                                                          none, node_.call_off.get_token(), under);
     auto answer = co_await std::move(claiming);
     const auto at = node_.loop.now();
-    which->unresolved.reset();
+    if (which->unresolved && which->unresolved->claim == under) which->unresolved.reset();
     if (under && under->attempts.unanswered) {
         which->unresolved = track::unresolved_claim{under, *options.occurrence, options};
         decisions.on_unanswered();

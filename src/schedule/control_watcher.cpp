@@ -23,6 +23,7 @@ awaitable<void> control_watcher::watch() {
 
 // Once for each time. Of a journal that is away the registrar tells.
 void control_watcher::on_not_read(const failure& why) {
+    others_.control.on_not_read();
     if (node_.journal_down || std::exchange(is_unread_, true)) return;
     node_.log(log_level::warn, "control state not read: " + why.detail);
 }

@@ -1,5 +1,6 @@
 #include "schedule/deferred_poller.hpp"
 
+#include "runtime/inspect_keys.hpp"
 #include "schedule/queue/ranking.hpp"
 #include "schedule/state/skip_recorder.hpp"
 
@@ -71,7 +72,7 @@ awaitable<void> deferred_poller::look_at(tracks which) {
         const auto until = std::min(which.size(), from + page_limit_max);
         std::vector<std::string> keys;
         for (auto i = from; i < until; ++i) keys.push_back(which[i]->key);
-        auto asking = node_.engine->store().inspect_many(std::move(keys));
+        auto asking = runtime::inspect_keys(node_.engine, std::move(keys));
         const auto seen = co_await std::move(asking);
         const auto now = node_.loop.now();
         for (auto i = from; i < until; ++i) {

@@ -57,6 +57,7 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
     }
     for (const auto& name : jobs_.names_beside(names)) {
         registrar_.retire(name);
+        positions_.forget(name);
         const auto which = jobs_.find(name);
         jobs_.remove(name);
         for (auto& one : which->tracks) acquirer_.let_go(one);
@@ -88,7 +89,9 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
             which.tracks.push_back(
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
-    if (!is_new && (moves || !same_tracks)) positions_.on_changed(which.plan->name, node_.now());
+    // What is there from the start may have been there before.
+    const bool is_changed = is_new ? placed_ : moves || !same_tracks;
+    if (is_changed) positions_.on_changed(which.plan->name, node_.now());
     if (placed_ && moves) timekeeper_.schedule(which);
 }
 
@@ -181,11 +184,10 @@ awaitable<void> dispatcher::drain(millis grace) {
         runtime::claimer::drain(node_.engine->claims(), node_.engine->settings().timeout * 2);
     co_await std::move(settling);
     runner_.wake_up();
-    if (node_.records) {
-        auto leaving = node_.records->node_leave(node_.me.owner);
-        const auto left = co_await std::move(leaving);
-        if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
-    }
+    // What cannot be killed goes on under its lease, and outlast() waits for it.
+    if (node_.work.goes_on()) co_return;
+    auto leaving = registrar_.sign_off();
+    co_await std::move(leaving);
 }
 
 awaitable<void> dispatcher::outlast(self_ptr self) {
@@ -194,6 +196,8 @@ awaitable<void> dispatcher::outlast(self_ptr self) {
         auto waiting = me.node_.work.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
+    auto leaving = me.registrar_.sign_off();
+    co_await std::move(leaving);
 }
 
 void dispatcher::hurry() {

@@ -1,12 +1,6 @@
 // Schedulers whose journal is away, late or loses its answers: no run waits for it, and nothing
 // that it alone knows is done without it.
-#include "net/attachment.hpp"
-#include "net/blocking_pool.hpp"
-#include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_fixture.hpp"
-#include "schedule/execution/function_body.hpp"
-#include "schedule/scheduling.hpp"
-#include "test_support/faults/hooked_store.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -17,10 +11,8 @@
 #include <functional>
 #include <memory>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace pawl {
@@ -494,127 +486,6 @@ TEST(DispatcherWithoutJournal, LostAnswersOfTheJournalMakeNoSecondRun) {
     EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
     const auto& begun = one.seen;
     for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
-}
-
-// A dispatcher by itself, on a loop that the test's own thread drives: what is done within a call
-// of the journal is done between two steps of the node.
-class lone_node : public schedule_world {
-public:
-    lone_node() {
-        schedule::dispatcher::parts made_of;
-        made_of.loop = &home_.loop();
-        made_of.engine = home_.running();
-        made_of.records = home_.run_journal();
-        made_of.me = {"a", made_of.engine->owner(), "a test", ""};
-        made_of.observer = ears_;
-        node = std::make_shared<schedule::dispatcher>(std::move(made_of));
-    }
-
-    // Until it is told to stop.
-    void run() { home_.loop().wait_for(schedule::dispatcher::run(node, stop.get_token(), 0ms)); }
-    void on_ready(std::function<void()> what) { ears_->ready = std::move(what); }
-    std::shared_ptr<const schedule::job_plan> plan(const std::string& name,
-                                                   const schedule_options& when) {
-        return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), around_);
-    }
-    bool is_published(const std::string& name) {
-        return ask([&] { return records->find_job(name); }).has_value();
-    }
-
-    std::stop_source stop;
-    std::shared_ptr<testing_faults::hooks> store_hooks = std::make_shared<testing_faults::hooks>();
-
-private:
-    struct listening : schedule::dispatch_observer {
-        std::function<void()> ready;
-        void on_ready() override {
-            if (ready) ready();
-        }
-    };
-
-    std::shared_ptr<lease_store> make_store(net::loop& on) {
-        return std::make_shared<testing_faults::hooked_store>(
-            memory::make_memory_store(on, settings), store_hooks);
-    }
-    std::shared_ptr<journal> make_journal(net::loop& on) {
-        return journals::checked(testing_faults::make_faulty_journal(
-            memory::make_memory_journal(on, settings.name_space, settings), journal_faults));
-    }
-
-    runtime::core home_{[this](net::loop& on) { return make_store(on); },
-                        settings,
-                        {},
-                        [this](net::loop& on) { return make_journal(on); }};
-    std::shared_ptr<const schedule::function_context> around_ =
-        std::make_shared<const schedule::function_context>(schedule::function_context{
-            home_.loop(), home_.home(), net::attach(home_.loop().get_executor()),
-            std::make_shared<net::blocking_pool>(1), std::stop_source{}});
-    std::shared_ptr<listening> ears_ = std::make_shared<listening>();
-
-public:
-    std::shared_ptr<schedule::dispatcher> node;
-};
-
-const schedule_options at_new_year{.cron = "0 0 1 1 *", .zone = "UTC"};
-const schedule_options the_day_after{.cron = "0 0 2 1 *", .zone = "UTC"};
-
-// Goal: a reload while a node starts leaves no job without its place, or at its old one. Method: it
-// comes when all that was known has its place, and the control state is read once more.
-TEST(DispatcherReload, WhatAReloadDuringTheStartBringsHasItsPlace) {
-    lone_node one;
-    one.node->replace_jobs({one.plan("changed", at_new_year)});
-    one.journal_faults->on_control_read = [&] {
-        if (one.journal_faults->control_reads != 2) return;
-        one.node->replace_jobs(
-            {one.plan("changed", the_day_after), one.plan("new", the_day_after)});
-    };
-    std::vector<std::optional<time::wall_instant>> next;
-    one.on_ready([&] {
-        for (const auto* name : {"changed", "new"}) next.push_back(one.node->next_occurrence(name));
-        one.stop.request_stop();
-    });
-    one.run();
-    EXPECT_EQ(one.journal_faults->control_reads, 2);
-    const auto rule = *one.plan("new", the_day_after)->when;
-    const auto expected = rule.when.next(time::local_now(), rule.where, rule.policy);
-    EXPECT_THAT(next, testing::ElementsAre(expected, expected));
-}
-
-// Goal: the others hear at once of a job that comes while the node tells them its jobs. Method: it
-// comes when the first publication is on its way; the next one that is due anyway is a minute away.
-TEST(DispatcherReload, AJobThatComesDuringAPublicationIsPublishedAtOnce) {
-    lone_node one;
-    one.node->replace_jobs({one.plan("old", at_new_year)});
-    const auto begun = lease_clock::now();
-    one.journal_faults->on_publication = [&] {
-        if (one.journal_faults->publications == 1)
-            one.node->replace_jobs({one.plan("new", at_new_year)});
-        else
-            one.stop.request_stop();
-    };
-    one.run();
-    EXPECT_LT(lease_clock::now() - begun, 30s);
-    EXPECT_TRUE(one.is_published("new"));
-}
-
-// Goal: a run is what its claim was, also where its job has changed since: at most once the store
-// has it marked, and none would resume it. Method: the reload comes with the answer of the store.
-TEST(DispatcherReload, AReloadBehindAClaimMakesItsRunNoOther) {
-    lone_node one;
-    auto again = each_second;
-    again.delivery = delivery::at_least_once;
-    one.node->replace_jobs({one.plan("j", each_second)});
-    int grants = 0;
-    one.store_hooks->after_acquire = [&](const result<acquire_result<grant>>& answer) {
-        if (!answer.has_value() || !std::holds_alternative<grant>(*answer)) return;
-        if (++grants == 1)
-            one.node->replace_jobs({one.plan("j", again)});
-        else
-            one.stop.request_stop();
-    };
-    one.run();
-    ASSERT_GE(one.seen.size(), 1u);
-    EXPECT_EQ(one.run_of(one.seen.lines().front().what.id).delivery, delivery::at_most_once);
 }
 
 // Goal: a job does not exceed its own bound for asking the journal first. Method: two partitions of

@@ -2,6 +2,7 @@
 
 #include "runs/stale_run.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/inspect_keys.hpp"
 #include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/rfc3339.hpp"
@@ -46,7 +47,7 @@ awaitable<void> reconciler::reconcile() {
         auto waiting = timer_.wait_for(wait);
         co_await std::move(waiting);
         if (node_.stopping || !node_.records) continue;
-        if (!control_.may_judge(node_.loop.now())) continue;
+        if (!may_judge()) continue;
         // Never released: its holder keeps the others from looking again for a while.
         lease_options options;
         // A store with a quarantine grants nothing for longer than that.
@@ -75,12 +76,18 @@ awaitable<void> reconciler::reconcile() {
     }
 }
 
+// A round takes its time: the journal may go away in the middle of it, and come back with rows of
+// which no node could say that it lives.
+bool reconciler::may_judge() const {
+    return !node_.stopping && control_.may_judge(node_.loop.now());
+}
+
 awaitable<void> reconciler::judge_stale_runs() {
     std::unordered_set<std::string> seen;
     std::size_t left = 0;
     int unreached = 0;
     // Those that are left stand in front of what has not been looked at. A page may be short.
-    while (seen.size() < stale_seen_max) {
+    while (seen.size() < stale_seen_max && may_judge()) {
         auto asking = node_.records->stale_runs(stale_at_once_max, left);
         const auto stale = co_await std::move(asking);
         if (stale.has_error()) co_return;
@@ -89,6 +96,7 @@ awaitable<void> reconciler::judge_stale_runs() {
         if (node_.observer) node_.observer->on_stale_runs(seen.size());
         if (seen.size() == before) break;
         for (const auto& one : *stale) {
+            if (!may_judge()) co_return;
             auto judging = judge_stale(one);
             const auto judged = co_await std::move(judging);
             if (judged.has_value()) unreached = 0;
@@ -120,6 +128,7 @@ async<bool> reconciler::judge_stale(const run_record& one) {
         const auto since = unheld_since_.try_emplace(one.id, node_.loop.now());
         if (node_.loop.now() - since.first->second < node_.recording_timeout) co_return false;
     }
+    if (!may_judge()) co_return false;
     const auto& how = outcome.how;
     run_ref who{one.id, one.token};
     auto judging = node_.records->end_stale(std::move(who), how);
@@ -132,6 +141,14 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     co_return true;
 }
 
+// A program may have the same owner at each start: of its predecessor nothing is at work here.
+bool reconciler::may_still_tell(const track& which, const std::string& owner,
+                                occurrence what) const {
+    if (owner != node_.me.owner) return registrar_.hears(owner);
+    const bool has_begun = which.last_begun && number(*which.last_begun) >= number(what);
+    return has_begun || which.at_work || which.unresolved || node_.engine->held(which.key);
+}
+
 // Records what no other node could any more. No more than a row is at stake: the node that began it
 // has lost its lease. False when the journal has not answered.
 awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
@@ -141,8 +158,10 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
-    // It asks for its claim again, or withdraws it, or records what has become of it.
-    if (registrar_.hears(what.owner)) co_return false;
+    // It asks for its claim again, or withdraws it, or records what has become of it. Behind an
+    // outage of the journal no other node is heard at first.
+    if (!control_.may_judge(node_.loop.now())) co_return false;
+    if (may_still_tell(*which, what.owner, what.which)) co_return false;
     // The journal keeps the newest runs of a job, and may have let go of this one. Newer rows alone
     // are no evidence that it had one: who died has not signed off, and that is told in doubt.
     auto nodes_of = node_.records->list_nodes();
@@ -210,11 +229,11 @@ awaitable<void> reconciler::find_lost_beginnings() {
         some.push_back(tracks[keys_looked_at_++ % tracks.size()]);
         keys.push_back(some.back()->key);
     }
-    auto looking = node_.engine->store().inspect_many(std::move(keys));
+    auto looking = runtime::inspect_keys(node_.engine, std::move(keys));
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return;
     for (std::size_t i = 0; i < some.size(); ++i) {
-        if (node_.stopping) co_return;
+        if (!may_judge()) co_return;
         auto finding = find_lost_beginning(some[i], (*seen)[i]);
         const auto found = co_await std::move(finding);
         if (found.has_error()) co_return;
@@ -227,7 +246,7 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one,
     if (!seen || !seen->last_done || seen->remaining.count() > 0) co_return result<void>{};
     const auto occurrence = *seen->last_done;
     if (begun_[one->key] == number(occurrence)) co_return result<void>{};
-    if (registrar_.hears(seen->owner)) co_return result<void>{};
+    if (may_still_tell(*one, seen->owner, occurrence)) co_return result<void>{};
     auto finding = node_.records->find_occurrence(one->plan->name, one->partition, occurrence);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();

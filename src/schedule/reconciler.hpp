@@ -50,11 +50,14 @@ public:
     boost::asio::awaitable<bool> write_lost(run_start start, std::string reason);
 
 private:
+    bool may_judge() const;
     boost::asio::awaitable<void> judge_stale_runs();
     async<bool> judge_stale(const run_record& one);
     void forget_judged(const std::unordered_set<std::string>& seen);
     boost::asio::awaitable<void> find_lost_beginnings();
     async<void> find_lost_beginning(std::shared_ptr<track> one, std::optional<record> seen);
+    // Whether the node to which that was granted may record itself what became of it.
+    bool may_still_tell(const track& which, const std::string& owner, occurrence what) const;
     boost::asio::awaitable<bool> tell_lost(std::shared_ptr<track> which, lost_beginning what);
 
     node_state& node_;

@@ -3,6 +3,7 @@
 #include "base/definition_text.hpp"
 #include "base/duration.hpp"
 #include "schedule/job/job_digest.hpp"
+#include "schedule/job/log_text.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
@@ -19,6 +20,8 @@ using boost::asio::awaitable;
 constexpr int comparisons_max = 3;
 constexpr std::size_t published_at_once_max = 500;
 constexpr millis publish_retry{2'000};  // where the journal did not take it
+// With so many that are rejected one by one it is the journal that takes none.
+constexpr std::size_t rejected_max = 20;
 // A journal may take them one by one, within one timeout.
 constexpr std::size_t retired_at_once_max = 100;
 
@@ -35,13 +38,11 @@ registrar::registrar(node_state& node, job_table& jobs, positions& where, const 
       live_{node.me.owner},
       ranking_{node.me.owner},
       heard_{node.me.owner},
+      heartbeats_{node.loop.get_executor()},
       registry_timer_{node.loop.get_executor()},
       publish_timer_{node.loop.get_executor()} {}
 
-void registrar::wake_up() {
-    registry_timer_.cancel();
-    publish_timer_.cancel();
-}
+void registrar::wake_up() { publish_timer_.cancel(); }
 
 // -- the registry
 
@@ -75,9 +76,9 @@ awaitable<void> registrar::register_first() {
 }
 
 awaitable<void> registrar::register_node() {
-    if (!node_.records) co_return;
+    if (!node_.records || signed_off_) co_return;
     const auto sent = node_.loop.wall();
-    auto beating = node_.records->node_heartbeat(entry());
+    auto beating = send_heartbeat();
     const auto beaten = co_await std::move(beating);
     const auto answered = node_.loop.wall();
     on_answer(beaten);
@@ -97,6 +98,14 @@ awaitable<void> registrar::register_node() {
     }
     heard_ = std::move(heard);
     take_live(live);
+}
+
+async<void> registrar::send_heartbeat() {
+    heartbeats_.begin();
+    auto beating = node_.records->node_heartbeat(entry());
+    const auto beaten = co_await std::move(beating);
+    heartbeats_.end();
+    co_return beaten;
 }
 
 // A node with other jobs, or of an earlier version, asks when it will.
@@ -143,13 +152,27 @@ void registrar::compare_clocks(std::int64_t seen, wall_instant sent, wall_instan
 }
 
 awaitable<void> registrar::keep_registered() {
-    while (!node_.stopping) {
+    while (!signed_off_) {
         auto waiting = registry_timer_.wait_for(registry_interval);
         co_await std::move(waiting);
-        if (node_.stopping) break;
         auto registering = register_node();
         co_await std::move(registering);
     }
+}
+
+awaitable<void> registrar::sign_off() {
+    if (std::exchange(signed_off_, true)) co_return;
+    registry_timer_.cancel();
+    if (!node_.records) co_return;
+    // A heartbeat behind it would put this node back on the list.
+    const auto end = node_.loop.now() + runs::journal_timeout * 2;
+    while (heartbeats_.goes_on() && node_.loop.now() < end) {
+        auto waiting = heartbeats_.wait_for(end - node_.loop.now());
+        co_await std::move(waiting);
+    }
+    auto leaving = node_.records->node_leave(node_.me.owner);
+    const auto left = co_await std::move(leaving);
+    if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
 }
 
 // -- what the jobs are, for everybody
@@ -161,22 +184,62 @@ awaitable<void> registrar::publish_jobs() {
     std::vector<std::shared_ptr<const job_plan>> all;
     all.reserve(jobs_.size());
     for (const auto& [name, which] : jobs_.all()) all.push_back(which->plan);
+    std::unordered_map<std::string, std::string> rejected;
     for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
         std::vector<job_entry> entries;
         for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
             entries.push_back(all[i]->entry);
-        auto publishing = node_.records->publish(std::move(entries));
-        const auto told = co_await std::move(publishing);
-        if (told.has_error()) {
+        auto publishing = publish_some(std::move(entries), rejected);
+        const auto failed = co_await std::move(publishing);
+        if (failed) {
             node_.log(std::exchange(unpublished_, true) ? log_level::debug : log_level::warn,
-                      "jobs not published: " + told.error().detail);
-            positions_.on_not_published(told.error());
+                      "jobs not published: " + failed->detail);
+            positions_.on_not_published(*failed);
             co_return;
         }
-        for (const auto& one : *told) take_since(one);
     }
     unpublished_ = false;
+    tell_rejected(rejected);
     positions_.on_all_published();
+}
+
+// A list is rejected for one of its jobs: halved again and again, it leaves that one, and why.
+awaitable<std::optional<failure>> registrar::publish_some(
+    std::vector<job_entry> entries, std::unordered_map<std::string, std::string>& rejected) {
+    std::vector<std::vector<job_entry>> parts;
+    parts.push_back(std::move(entries));
+    while (!parts.empty()) {
+        auto part = std::move(parts.back());
+        parts.pop_back();
+        auto publishing = node_.records->publish(part);
+        const auto told = co_await std::move(publishing);
+        if (told.has_value()) {
+            for (const auto& one : *told) take_since(one);
+            continue;
+        }
+        if (told.error().code != errc::rejected) co_return told.error();
+        if (part.size() == 1) {
+            rejected.emplace(part.front().name, told.error().detail);
+            if (rejected.size() > rejected_max) co_return told.error();
+            continue;
+        }
+        const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+        parts.emplace_back(middle, part.end());
+        part.erase(middle, part.end());
+        parts.push_back(std::move(part));
+    }
+    co_return std::nullopt;
+}
+
+// Each once, as long as it is rejected.
+void registrar::tell_rejected(const std::unordered_map<std::string, std::string>& rejected) {
+    std::unordered_set<std::string> now;
+    for (const auto& [name, why] : rejected) {
+        if (!rejected_.contains(name))
+            node_.log(log_level::warn, "job not published " + job_field(name) + ": " + why);
+        now.insert(name);
+    }
+    rejected_ = std::move(now);
 }
 
 bool registrar::take_since(const job_entry& told) {

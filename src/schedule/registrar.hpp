@@ -9,13 +9,16 @@
 #include "schedule/job/job_table.hpp"
 #include "schedule/queue/positions.hpp"
 #include "schedule/queue/ranking.hpp"
+#include "schedule/queue/work_count.hpp"
 #include "schedule/state/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -27,9 +30,12 @@ public:
     registrar(node_state& node, job_table& jobs, positions& where, const runner& runs,
               std::size_t runs_max);
 
-    // Each for as long as the node lives.
+    // Until the node signs off: as long as anything runs on it, it is there for the others.
     boost::asio::awaitable<void> keep_registered();
+    // For as long as the node lives.
     boost::asio::awaitable<void> keep_published();
+    // Once. No heartbeat of this node comes behind it.
+    boost::asio::awaitable<void> sign_off();
 
     boost::asio::awaitable<void> register_first();
     boost::asio::awaitable<void> register_node();
@@ -55,9 +61,13 @@ public:
     bool hears(const std::string& owner) const { return heard_.contains(owner); }
 
 private:
+    async<void> send_heartbeat();
     node_entry entry();
     const std::string& digest();
     void take_live(const std::vector<node_entry>& live);
+    boost::asio::awaitable<std::optional<failure>> publish_some(
+        std::vector<job_entry> entries, std::unordered_map<std::string, std::string>& rejected);
+    void tell_rejected(const std::unordered_map<std::string, std::string>& rejected);
     void on_answer(const result<void>& told);
     boost::asio::awaitable<void> retire_jobs();
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
@@ -76,7 +86,10 @@ private:
     std::vector<std::string> leaving_;  // those that are being taken off, or were not the last time
     bool has_news_ = false;             // the jobs have changed since they were told
     bool unpublished_ = false;          // the journal did not take what the jobs are
-    bool unretired_ = false;            // nor what is gone
+    std::unordered_set<std::string> rejected_;  // of the jobs, each alone, which was told
+    bool unretired_ = false;                    // nor what is gone
+    bool signed_off_ = false;
+    work_count heartbeats_;  // that have not been answered yet
     net::timer registry_timer_;
     net::timer publish_timer_;
 };

@@ -64,6 +64,7 @@ public:
         try {
             around_->threads->submit(perform);
         } catch (const std::system_error& error) {
+            how.started = false;
             how.reason = std::string{"there is no thread for it: "} + error.what();
             co_return how;
         }

@@ -136,7 +136,8 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
         };
     const auto with = base::quoted_words(run->order.arguments);
     if (!with.empty()) run->session->add_event("note", "arguments " + with);
-    active_[begun.id] = run;
+    run->number = ++begun_;
+    active_.emplace(run->number, run);
     const auto* asked = control_.trigger(begun.id);
     if (start.consumes_trigger && asked && !asked->by.empty())
         run->session->add_event("asked", asked->by);
@@ -216,6 +217,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto run = prepare(which);
     auto how_it_ended = ending::settled;
     auto start = start_of(node_, control_, *which, held, mode);
+    if (start.occurrence) which->last_begun = std::max(which->last_begun, start.occurrence);
     run->is_at_least_once =
         start.delivery == delivery::at_least_once && start.occurrence.has_value();
     const bool triggered = wanted.kind == request_kind::trigger;
@@ -285,7 +287,7 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
     auto finishing =
         runs::run_session::end(run->session, std::move(how), node_.timeout_with_journal());
     const bool written = co_await std::move(finishing);
-    active_.erase(begun.id);
+    active_.erase(run->number);
     const auto settled = runs::settle(status, written);
     if (held != nullptr) runs::tell(*held, settled);
     if (settled == runs::settlement::not_started) co_return ending::not_started;
@@ -412,7 +414,7 @@ awaitable<void> runner::beat() {
         co_await std::move(waiting);
         if (!node_.records) continue;
         std::vector<std::shared_ptr<active_run>> runs;
-        for (const auto& [id, run] : active_)
+        for (const auto& [number, run] : active_)
             if (run->session->has_begun()) runs.push_back(run);
         for (std::size_t from = 0; from < runs.size(); from += beats_at_once_max) {
             const auto many = std::min(beats_at_once_max, runs.size() - from);
@@ -438,25 +440,26 @@ awaitable<bool> runner::beat_for(std::span<const std::shared_ptr<active_run>> ru
 
 millis runner::longest_grace() const {
     auto longest = millis{0};
-    for (const auto& [id, run] : active_) longest = std::max(longest, run->plan->grace);
+    for (const auto& [number, run] : active_) longest = std::max(longest, run->plan->grace);
     return longest;
 }
 
 // One that began without its journal may have the id of the row that was there before it by now.
 void runner::stop(const std::string& run, stop_cause why) {
-    for (const auto& [id, one] : active_)
-        if (id == run || (one->session->has_begun() && one->session->mark().id == run))
-            return one->stop(why);
+    for (const auto& [number, one] : active_)
+        if (one->order.run_id == run ||
+            (one->session->has_begun() && one->session->mark().id == run))
+            one->stop(why);
 }
 
 void runner::stop_waiting() {
-    for (auto& [id, run] : active_)
+    for (auto& [number, run] : active_)
         if (run->retry_timer) run->stop(stop_cause::shutdown);
 }
 
 void runner::stop_all() {
     stops_all_ = true;
-    for (auto& [id, run] : active_) run->stop(stop_cause::shutdown);
+    for (auto& [number, run] : active_) run->stop(stop_cause::shutdown);
 }
 
 }  // namespace pawl::schedule

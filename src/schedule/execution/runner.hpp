@@ -17,12 +17,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 
 namespace pawl::schedule {
 
@@ -41,6 +42,7 @@ struct active_run {
     std::optional<stop_cause> cause;
     bool is_at_least_once = false;  // and an occurrence
     bool worked = false;            // one of its attempts here has begun its work
+    std::uint64_t number = 0;       // of those that began on this node; 0: it has not
     instant begun{};
     lease_clock::duration waited{0};  // between its attempts
     instant stop_at = instant::max();
@@ -107,8 +109,10 @@ private:
 
     node_state& node_;
     control_cache& control_;
-    std::unordered_map<std::string, std::shared_ptr<active_run>> active_;  // by the id that each
-                                                                           // began with
+    // In the order in which they began: a row may be resumed here while a body that does not heed
+    // its token works on under it.
+    std::map<std::uint64_t, std::shared_ptr<active_run>> active_;
+    std::uint64_t begun_ = 0;  // in all
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     net::timer beat_timer_;
     bool stops_all_ = false;

@@ -51,6 +51,7 @@ struct track {
     bool is_watched = false;   // whether others have run what is left to them
     bool telling = false;      // which occurrences were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
+    std::optional<pawl::occurrence> last_begun{};  // on this node, since it started
 
     // A claim of an occurrence whose outcome is unknown. As long as it is wanted it is asked for
     // under the same id; after that it is withdrawn before anything else is claimed.

@@ -26,11 +26,12 @@ class positions {
 public:
     // What the journal told when the jobs were published: since when it knows each of them.
     void on_published(const std::string& job, std::int64_t since) { since_[job] = since; }
-    // A reload has changed when it runs, or over how many partitions: what came due before is past,
-    // and what the journal knew of it as it was says nothing any more.
+    // A reload has added it, or changed when it runs, or over how many partitions: what came due
+    // before is past, and what the journal knew of it as it was says nothing any more.
     void on_changed(const std::string& job, wall_instant now) {
         since_[job] = number(occurrence_of(now));
     }
+    void forget(const std::string& job) { since_.erase(job); }
     void on_all_published() { knows_since_ = true; }
     // A journal that rejects them will not tell more by being waited for.
     void on_not_published(const failure& why) { knows_since_ = !may_pass(why.code); }

@@ -208,6 +208,14 @@ TEST(Positions, KnowWhatIsOlderThanTheJob) {
     EXPECT_FALSE(at.is_before_all(job, occurrence{1'000}));
 }
 
+// A job that is added under the name of one that was removed is another one.
+TEST(Positions, ForgetAJobThatIsRemoved) {
+    positions at;
+    at.on_published(job, 1'000);
+    at.forget(job);
+    EXPECT_FALSE(at.is_before_all(job, occurrence{999}));
+}
+
 // What came due under another schedule, or over other partitions, is not for the new ones.
 TEST(Positions, AJobThatIsChangedBeginsThen) {
     positions at;

@@ -8,8 +8,13 @@
 namespace pawl::schedule {
 
 void control_cache::on_read(instant now) {
-    if (was_cut_off(now)) judge_from_ = now + runs::run_heartbeat_timeout;
+    const bool starts_cut_off = !read_at_ && was_missed_;
+    if (starts_cut_off || was_cut_off(now)) judge_from_ = now + runs::run_heartbeat_timeout;
     read_at_ = now;
+}
+
+bool control_cache::may_judge(instant now) const noexcept {
+    return read_at_ && now >= judge_from_ && !was_cut_off(now);
 }
 
 bool control_cache::was_cut_off(instant now) const noexcept {

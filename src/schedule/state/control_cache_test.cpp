@@ -26,6 +26,15 @@ run_trigger trigger_of(const std::string& id) {
     return one;
 }
 
+// Once the others have had the time to be heard.
+void expect_judges_later(control_cache& state, instant back) {
+    state.on_read(back);
+    EXPECT_FALSE(state.may_judge(back));
+    state.on_read(back + runs::run_heartbeat_timeout / 2);
+    EXPECT_FALSE(state.may_judge(back + runs::run_heartbeat_timeout - 1ms));
+    EXPECT_TRUE(state.may_judge(back + runs::run_heartbeat_timeout));
+}
+
 // A job may be paused as long as the control state was not read; where there is none, nothing is
 // paused.
 TEST(ControlCache, KnowsThePausesOnceTheControlStateWasRead) {
@@ -42,19 +51,31 @@ TEST(ControlCache, KnowsThePausesOnceTheControlStateWasRead) {
 // while the control state is away, nor until the others have had the time to be heard again.
 TEST(ControlCache, JudgesNothingWhileOrSoonAfterItWasCutOff) {
     control_cache state{control_source::journal};
-    EXPECT_TRUE(state.may_judge(now)) << "it has never heard of a run that could be stale";
-    state.on_read(now);
     const auto timeout = runs::run_heartbeat_timeout / 2;
-    EXPECT_TRUE(state.may_judge(now + timeout));
-    EXPECT_FALSE(state.may_judge(now + timeout + 1ms));
+    const auto last = now + 2 * timeout;
+    for (const auto at : {now, now + timeout, last}) state.on_read(at);
+    EXPECT_TRUE(state.may_judge(last + timeout));
+    EXPECT_FALSE(state.may_judge(last + timeout + 1ms));
 
-    const auto back = now + timeout + 1ms;
-    state.on_read(back);
+    expect_judges_later(state, last + timeout + 1ms);
+}
 
-    EXPECT_FALSE(state.may_judge(back));
-    state.on_read(back + runs::run_heartbeat_timeout / 2);
-    EXPECT_FALSE(state.may_judge(back + runs::run_heartbeat_timeout - 1ms));
-    EXPECT_TRUE(state.may_judge(back + runs::run_heartbeat_timeout));
+// The whole fleet may have been cut off before this node started, and the rows of all of it be
+// stale.
+TEST(ControlCache, JudgesNothingSoonAfterAnOutageAtItsStart) {
+    control_cache state{control_source::journal};
+    EXPECT_FALSE(state.may_judge(now));
+    state.on_not_read();
+    EXPECT_FALSE(state.may_judge(now + 1h));
+    expect_judges_later(state, now + 1h);
+}
+
+// Where the journal answers at once, all others could be heard as well.
+TEST(ControlCache, JudgesFromItsStartOnWhereNothingWasCutOff) {
+    control_cache state{control_source::journal};
+    EXPECT_FALSE(state.may_judge(now)) << "it has not read anything";
+    state.on_read(now);
+    EXPECT_TRUE(state.may_judge(now));
 }
 
 // Goal: what was let go of while the control state was away keeps its place until that is read.
