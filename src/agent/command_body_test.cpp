@@ -403,8 +403,9 @@ TEST(CommandBody, ForWhichThereWasNoDescriptorHasNotBegun) {
     ASSERT_EQ(prlimit(fixture.guards().pid(), RLIMIT_NOFILE, &none_left, nullptr), 0);
     const auto ended = fixture.run(job_of({"/bin/true"}));
     EXPECT_FALSE(ended.how.started);
-    EXPECT_EQ(ended.how.reason,
-              "cannot run '/bin/true': its guard did not start: Too many open files");
+    // Which of its steps fails goes by the descriptors that this process was given.
+    EXPECT_THAT(ended.how.reason,
+                StartsWith("cannot run '/bin/true': its guard did not start: "));
 }
 
 // The second of two stops changes neither the reason nor the end.
