@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace pawl::api {
@@ -15,7 +16,11 @@ class BareApi : public testing::Test {
 protected:
     explicit BareApi(runtime::journal_maker keep = {})
         : core_{[](net::loop& where) {
-                    return pawl::memory::make_memory_store(where, store_settings{});
+                    // Those of one process share their data, and tests do not.
+                    static int so_many = 0;
+                    store_settings own;
+                    own.name_space = "bare-" + std::to_string(++so_many);
+                    return pawl::memory::make_memory_store(where, own);
                 },
                 store_settings{}, open_options{}, std::move(keep)} {
         around_->core = &core_;

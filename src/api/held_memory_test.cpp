@@ -7,6 +7,7 @@
 #include "api/jobs/run_output.hpp"
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
+#include "test_support/faults/eventually.hpp"
 #include "test_support/faults/faulty_journal.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -22,6 +23,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <memory>
 #include <new>
@@ -274,6 +276,63 @@ TEST_F(HeldMemory, AJobOfManyPartitionsShowsCheckpointsWithinABound) {
     const auto seen = flood("GET", "/api/v1/jobs/wide");
     EXPECT_THAT(seen.statuses, testing::Each(200U));
     EXPECT_LT(seen.growth, growth_max);
+}
+
+// Takes each event until it is told to take no more.
+class event_reader : public http::body_stream {
+public:
+    boost::asio::awaitable<bool> write(std::shared_ptr<const std::string>) override {
+        co_return !over_;
+    }
+    std::stop_token gone() const override { return {}; }
+    void end() { over_ = true; }
+
+private:
+    std::atomic<bool> over_{false};
+};
+
+// By how much the memory grows while one looks on, until `holds`.
+class FollowedMemory : public HeldMemory {
+protected:
+    std::size_t growth_of(const std::string& topic, const std::function<bool()>& holds) {
+        auto answer = begin("GET", "/api/v1/events?topics=" + topic, "").get();
+        EXPECT_EQ(answer.status, 200U);
+        const auto before = bytes_live.load();
+        bytes_peak = before;
+        const auto reader = std::make_shared<event_reader>();
+        auto following = boost::asio::co_spawn(core_.loop().get_executor(), answer.stream(reader),
+                                               boost::asio::use_future);
+        EXPECT_TRUE(eventually(holds));
+        const auto growth = bytes_peak - before;
+        std::printf("%s: %zu MB\n", topic.c_str(), growth / 1'000'000);
+        reader->end();
+        following.get();
+        drop(std::move(answer));
+        return growth;
+    }
+};
+
+TEST_F(FollowedMemory, EventsOfRunsReadAFewCheckpointsAtATime) {
+    keep_runs("cp", 1);
+    const int before = faults_->operations;
+    EXPECT_LT(growth_of("runs", [&] { return faults_->operations > before + 20; }),
+              std::size_t{10'000'000});
+}
+
+TEST_F(FollowedMemory, EventsOfJobsKeepNoLongCheckpoints) {
+    for (int i = 0; i < 300; ++i) {
+        const auto name = "job-" + std::to_string(i);
+        publish(name, 1);
+        run_start start{name, name, "job/" + name};
+        start.token = fence_token{1};
+        start.trigger = "manual";
+        journal([&](pawl::journal& on) { return on.begin(start); });
+        const run_ref who{start.id, start.token};
+        journal([&](pawl::journal& on) { return on.checkpoint(who, std::string(long_text, 'c')); });
+    }
+    const int before = faults_->control_reads;
+    EXPECT_LT(growth_of("jobs", [&] { return faults_->control_reads > before + 2; }),
+              std::size_t{10'000'000});
 }
 
 }  // namespace

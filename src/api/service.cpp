@@ -41,6 +41,29 @@ std::string scheme_of(const config::agent_settings& configured) {
 
 bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
+std::string words_of(const audit_meter::left_out& what) {
+    return "and " + std::to_string(what.count) + " more within a minute, which are not listed";
+}
+
+// What was only counted, where its minute will not be over. A journal that is away is not waited
+// for once for each.
+awaitable<void> tell_counted(shared_context around) {
+    const auto end = around->core->loop().now() + stop_timeout;
+    bool told = true;
+    for (auto& one : around->remembered->often.take_over(instant::max())) {
+        auto detail = words_of(one);
+        if (!told || around->core->loop().now() >= end) {
+            if (around->log)
+                around->log(log_level::error,
+                            one.action + " of '" + one.actor + "' was not audited: " + detail);
+            continue;
+        }
+        auto telling =
+            audit(around, std::move(one.actor), std::move(one.action), "", std::move(detail));
+        told = co_await std::move(telling);
+    }
+}
+
 }  // namespace
 
 std::string address_of(const config::agent_settings& configured) {
@@ -197,6 +220,8 @@ awaitable<bool> service::stop(std::shared_ptr<service> self) {
         auto stopping = self->server_->stop(stop_timeout);
         co_await std::move(stopping);
     }
+    auto telling = tell_counted(self->parts_.around);
+    co_await std::move(telling);
     co_return true;
 }
 
@@ -242,9 +267,8 @@ awaitable<void> tell_left_out(shared_context around) {
         auto waiting = timer.wait_until(*end);
         co_await std::move(waiting);
         for (auto& one : meter.take_over(timer.now())) {
-            const auto detail =
-                "and " + std::to_string(one.count) + " more within a minute, which are not listed";
-            append_soon(around, std::move(one.actor), std::move(one.action), "", detail);
+            auto detail = words_of(one);
+            append_soon(around, std::move(one.actor), std::move(one.action), "", std::move(detail));
         }
     }
     around->remembered->tells_left_out = false;

@@ -214,9 +214,10 @@ void metrics_registry::rejected(std::string_view resource) {
     auto label = base::to_utf8(resource);
     const std::lock_guard lock{mutex_};
     if (resources_.size() >= labels_max && resources_.count(label) == 0) label = other_label;
-    auto& counted = resources_[label];
-    if (counted == nullptr) counted = &rejected_->Add({{"resource", label}});
-    counted->Increment();
+    auto& series = resources_[label];
+    if (series.rejected == nullptr) series.rejected = &rejected_->Add({{"resource", label}});
+    series.rejected->Increment();
+    series.silent_since.reset();
 }
 
 void metrics_registry::heard_from(std::string_view owner) {
@@ -249,6 +250,17 @@ void metrics_registry::forget_silent_owners() {
         const bool silent = now - one->second->Value() > seconds(silent_owner_kept);
         if (silent) heartbeats_->Remove(one->second);
         one = silent ? owners_.erase(one) : std::next(one);
+    }
+}
+
+// Clients choose their names, and would use up the labels until the next start.
+void metrics_registry::forget_silent_resources(instant now) {
+    for (auto one = resources_.begin(); one != resources_.end();) {
+        auto& since = one->second.silent_since;
+        if (!since) since = now;
+        const bool silent = now - *since > silent_owner_kept;
+        if (silent) rejected_->Remove(one->second.rejected);
+        one = silent ? resources_.erase(one) : std::next(one);
     }
 }
 
@@ -424,6 +436,7 @@ std::vector<prometheus::MetricFamily> metrics_registry::collect(instant now) {
     {
         const std::lock_guard lock{mutex_};
         forget_silent_owners();
+        forget_silent_resources(now);
         if (stale_told_ && now - *stale_told_ > stale_runs_valid) {
             stale_told_.reset();
             stale_runs_->Set(0);

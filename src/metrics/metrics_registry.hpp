@@ -133,6 +133,11 @@ private:
         bool configured = true;
     };
     using jobs = std::map<std::string, job_series>;
+    struct resource_series {
+        counter* rejected = nullptr;
+        // When the page was read first after the last rejection; nothing: not since then.
+        std::optional<instant> silent_since{};
+    };
 
     counter* add_counter(const char* name, const char* help);
     gauge* add_gauge(const char* name, const char* help);
@@ -141,6 +146,7 @@ private:
     job_series make_series(const std::string& label);
     jobs::iterator drop(jobs::iterator which);
     void forget_silent_owners();
+    void forget_silent_resources(instant now);
 
     prometheus::Registry registry_;
 
@@ -166,7 +172,7 @@ private:
     mutable std::mutex mutex_;
     // Under mutex_
     jobs jobs_;
-    std::map<std::string, counter*> resources_;
+    std::map<std::string, resource_series> resources_;
     std::map<std::string, gauge*> owners_;
     std::string own_owner_;
     std::map<std::pair<std::string, unsigned>, counter*> served_;  // by route and status

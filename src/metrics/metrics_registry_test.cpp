@@ -160,6 +160,38 @@ TEST(MetricsRegistry, LabelsThatOthersChooseAreBounded) {
     EXPECT_EQ(value_of(page_of(counted), "pawl_fence_rejected_total{resource=\"resource-0\"}"), 2);
 }
 
+// Goal: names that a client invents do not use up the labels until the next start. Method: all are
+// taken, and a day passes in which one of them is rejected again.
+TEST(MetricsRegistry, AResourceThatIsUnusedForADayGivesItsLabelBack) {
+    metrics_registry counted{{}};
+    const instant begin{1h};
+    for (std::size_t i = 0; i < labels_max; ++i) counted.rejected("r" + std::to_string(i));
+    EXPECT_EQ(count_of(page_of(counted, begin), "pawl_fence_rejected_total{"), labels_max);
+    counted.rejected("r7");
+    EXPECT_EQ(count_of(page_of(counted, begin + 24h), "pawl_fence_rejected_total{"), labels_max);
+    const auto page = page_of(counted, begin + 24h + 1ms);
+    EXPECT_EQ(count_of(page, "pawl_fence_rejected_total{"), 1u);
+    EXPECT_EQ(value_of(page, "pawl_fence_rejected_total{resource=\"r7\"}"), 2);
+    counted.rejected("accounts");
+    EXPECT_EQ(
+        value_of(page_of(counted, begin + 25h), "pawl_fence_rejected_total{resource=\"accounts\"}"),
+        1);
+    EXPECT_EQ(counted.read().rejected, labels_max + 2);
+}
+
+// An alert on a missing heartbeat would not fire for a label that others keep fresh.
+TEST(MetricsRegistry, TheNodesOwnOwnerHasALabelHoweverManyOthersThereAre) {
+    metrics_registry counted{{}};
+    counted.own_owner("node-a");
+    for (std::size_t i = 0; i < labels_max + 5; ++i) counted.heard_from("o" + std::to_string(i));
+    counted.heard_from_own();
+    const auto page = page_of(counted);
+    const std::string series{"pawl_lock_owner_heartbeat_timestamp_seconds{owner=\""};
+    EXPECT_GT(value_of(page, series + "node-a\"}"), 0);
+    EXPECT_GT(value_of(page, series + "_other\"}"), 0);
+    EXPECT_EQ(count_of(page, series), labels_max + 2);
+}
+
 // Two names that look alike once they are text are one label, and go as one.
 TEST(MetricsRegistry, NamesThatAreNoTextMayMeetInOneLabel) {
     metrics_registry counted{{}};

@@ -15,6 +15,7 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/json.hpp>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -131,6 +132,19 @@ public:
 
     std::optional<record> inspect(const std::string& key) {
         return core_.loop().wait_for(core_.running()->store().inspect(key)).value();
+    }
+    // Each under a lease of its own, without one who renews it.
+    void hold(std::vector<std::string> keys) {
+        const auto acquiring = [](lease_store& where,
+                                  std::vector<std::string> all) -> boost::asio::awaitable<bool> {
+            for (const auto& key : all) {
+                claim wanted{key, "id-" + key, "client", std::chrono::hours{1}};
+                auto asking = where.acquire(std::move(wanted));
+                static_cast<void>(co_await std::move(asking));
+            }
+            co_return true;
+        };
+        core_.loop().wait_for(acquiring(core_.running()->store(), std::move(keys)));
     }
     std::vector<std::string> log() const {
         const std::lock_guard lock{mutex_};

@@ -170,6 +170,7 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
         const bool shown = job.runs.empty() || all->how == thoroughness::detail;
         const bool has_room = job.entry.partitions <= 1 || kept < checkpoints_kept_max;
         if (!shown || !has_room) drop_checkpoint(run);
+        if (all->how == thoroughness::brief) drop_long_checkpoint(run);
         kept += run.checkpoint.size();
         job.runs.push_back(std::move(run));
         return true;

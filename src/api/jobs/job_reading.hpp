@@ -59,8 +59,9 @@ struct job_reading {
     job_health how{};
 };
 
-// Of a page those behind where it is full are left out.
-enum class thoroughness { list, page, detail };
+// Of a page those behind where it is full are left out; of what is brief the checkpoints that are
+// longer than events tell them.
+enum class thoroughness { list, page, brief, detail };
 
 // Fails where the journal does; a store that fails is told in each job's health.
 async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr<health_inputs> now,

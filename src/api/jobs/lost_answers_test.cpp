@@ -111,6 +111,29 @@ TEST(LostAnswers, WhatStaysUnknownIsSaidAndAudited) {
                             "alice job.pause open " + doubt + "because"));
 }
 
+// Goal: a request of which some partitions were queued is in the audit with all that they run with.
+// Method: both answers for the first of three are lost.
+TEST(LostAnswers, ARunOfSomePartitionsIsAuditedWithItsArguments) {
+    changing_world world;
+    job_entry wide;
+    wide.name = "wide";
+    wide.partitions = 3;
+    wide.definition = R"({"arguments": true})";
+    wide.node = "node-a";
+    world.journal(
+        [&](pawl::journal& records) { return records.publish(std::vector<job_entry>{wide}); });
+    world.where().journal_faults->changes_to_lose = 2;
+    const auto told =
+        world.ask({"POST", "/api/v1/jobs/wide/runs", R"({"resume": true, "args": ["--day=1"]})"});
+    world.where().journal_faults->changes_to_lose = 0;
+    EXPECT_EQ(told.status, 503u);
+    const auto audited = world.audited();
+    ASSERT_THAT(audited, SizeIs(1));
+    EXPECT_THAT(audited[0], StartsWith("alice job.run wide only 1 of 3 partitions (whether the "
+                                       "last was queued is not known): resume, arguments "));
+    EXPECT_THAT(audited[0], HasSubstr("--day=1"));
+}
+
 // Goal: what had no effect is told as that, and is in no audit. Method: the journal is away.
 TEST(LostAnswers, WhatHadNoEffectIsNotAudited) {
     changing_world world;

@@ -1,5 +1,6 @@
 #include "api/jobs/run_rows.hpp"
 
+#include "api/limits/cooperative_yield.hpp"
 #include "api/request/list_writer.hpp"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ async<visit_end> visit(shared_context around, run_filter which, std::size_t most
                        reach how_far) {
     std::string after;
     std::size_t rows = rows_read_first;
+    cooperative_yield turn{around->core->loop()};
     while (most > 0) {
         rows = std::min(rows, most);
         const auto asked = rows;
@@ -40,8 +42,12 @@ async<visit_end> visit(shared_context around, run_filter which, std::size_t most
         most -= std::min(most, page->records.size());
         rows = rows_after(*page);
         after = std::move(page->next);
-        for (auto& one : page->records)
+        for (auto& one : page->records) {
             if (!look(std::move(one))) co_return visit_end::enough;
+            if (!turn.is_due()) continue;
+            auto turning = turn.give_turn();
+            co_await std::move(turning);
+        }
         if (after.empty()) co_return visit_end::list_over;
         if (is_short && how_far == reach::to_a_short_page) co_return visit_end::no_index;
     }

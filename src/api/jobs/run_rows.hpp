@@ -19,10 +19,17 @@ namespace pawl::api {
 constexpr std::size_t rows_read_first = 32;
 constexpr std::size_t rows_read_most = 128;
 
+// A checkpoint that is longer is told of its run alone, and of no event.
+constexpr std::size_t checkpoint_told_max = 1024;
+
 // Gives the memory back as well, which an assignment need not.
 inline void drop_checkpoint(run_record& run) { std::string{}.swap(run.checkpoint); }
+inline void drop_long_checkpoint(run_record& run) {
+    if (run.checkpoint.size() > checkpoint_told_max) drop_checkpoint(run);
+}
 
-// Handed each row, the newest begun first; false: no more are wanted.
+// Handed each row, the newest begun first; false: no more are wanted. Others have their turn on the
+// loop between two rows.
 using row_visitor = std::function<bool(run_record)>;
 
 // At most `most` rows. True where the list ends with them.

@@ -2,6 +2,7 @@
 // server.
 #include "api/locks/lease_rights.hpp"
 
+#include "api/limits/label_quota.hpp"
 #include "api/locks/lease_fixture.hpp"
 #include "test_support/faults/eventually.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 // Goal: who is shown the token of a job's run takes its lease by force, with a delay and in the
 // audit, or not at all (rule 5).
@@ -255,6 +257,42 @@ TEST(LeaseRights, LeasesAndFencesAreAuditedAndSoManyAMinute) {
     } while (counts.size() < 3 && lease_clock::now() < until);
     EXPECT_EQ(counts, (std::map<std::string, int>{
                           {"lease.acquire", 10}, {"lease.release", 10}, {"fence.check", 10}}));
+}
+
+// Goal: a client that invents names leaves labels of the metrics to others. Method: stale tokens
+// for more resources than a user has labels for, and leases of more owners.
+TEST(LeaseRights, NamesThatAClientInventsLeaveLabelsToOthers) {
+    lease_world world;
+    const auto reject = [&](const std::string& user, const std::string& resource) {
+        const auto path = "/api/v1/fences/" + resource;
+        const auto fence = [&](const std::string& body) {
+            return world.ask(by(user, user_role::client, "POST", path, body)).status;
+        };
+        EXPECT_EQ(fence(R"({"fence_token": 5})"), 204u);
+        EXPECT_EQ(fence(R"({"fence_token": 4})"), 409u);
+    };
+    const auto acquire = [&](const std::string& user, const std::string& name) {
+        const auto body =
+            R"({"ttl_ms": 60000, "key": ")" + name + R"(", "owner": ")" + name + R"("})";
+        EXPECT_EQ(world.ask(by(user, user_role::client, "POST", "/api/v1/leases", body)).status,
+                  201u);
+    };
+    for (std::size_t i = 0; i <= labels_of_user_max; ++i) {
+        reject("mallory", "r" + std::to_string(i));
+        acquire("mallory", "o" + std::to_string(i));
+    }
+    reject("carol", "accounts");
+    acquire("carol", "worker");
+    const auto page = world.metrics();
+    const auto last = std::to_string(labels_of_user_max);
+    EXPECT_THAT(page, HasSubstr("{resource=\"r0\"}"));
+    EXPECT_THAT(page, Not(HasSubstr("{resource=\"r" + last + "\"}")));
+    EXPECT_THAT(page, HasSubstr("{resource=\"_other\"}"));
+    EXPECT_THAT(page, HasSubstr("{resource=\"accounts\"}"));
+    EXPECT_THAT(page, HasSubstr("{owner=\"mallory@o0\"}"));
+    EXPECT_THAT(page, Not(HasSubstr("{owner=\"mallory@o" + last + "\"}")));
+    EXPECT_THAT(page, HasSubstr("{owner=\"_other\"}"));
+    EXPECT_THAT(page, HasSubstr("{owner=\"carol@worker\"}"));
 }
 
 // Goal: a lease that stops a job is in the audit, whatever was done before it in the same minute.

@@ -1,5 +1,6 @@
 #include "api/locks/lease_routes.hpp"
 
+#include "api/limits/label_quota.hpp"
 #include "api/locks/fence_token_text.hpp"
 #include "api/locks/lease_rights.hpp"
 #include "api/locks/lease_service.hpp"
@@ -65,7 +66,15 @@ struct service_state {
     void count_renewal(const std::string& key, fence_token token) {
         around->instruments->renewed(true);
         const auto found = known.find({token, key});
-        if (found != known.end()) around->instruments->heard_from(found->second.owner);
+        if (found != known.end()) hear_from(found->second.user, found->second.owner);
+    }
+    void hear_from(const std::string& user, const std::string& owner) {
+        const bool own_label = owners.admit(user, owner, around->core->loop().now());
+        around->instruments->heard_from(own_label ? std::string_view{owner} : shared_label);
+    }
+    void count_rejection(const std::string& user, const std::string& resource) {
+        const bool own_label = resources.admit(user, resource, around->core->loop().now());
+        around->instruments->rejected(own_label ? std::string_view{resource} : shared_label);
     }
     // Leaves a tombstone for a copy of the claim, which would hold the key in vain. Only of a
     // lease that was released, and before the client hears of that: what is granted under the same
@@ -108,6 +117,7 @@ struct service_state {
     std::shared_ptr<lease_service> service;
     // The lowest tokens, which are the oldest, go first when there are too many.
     std::map<std::pair<fence_token, std::string>, known_lease> known;
+    label_quota owners, resources;
     std::set<std::string> in_doubt;  // ids of clients' own claims, as the store sees them
 };
 using shared_state = std::shared_ptr<service_state>;
@@ -317,7 +327,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
                                        "' was waited for: log in again");
         }
         count(acquire_outcome::granted);
-        state->around->instruments->heard_from(wanted->owner);
+        state->hear_from(asked->who.name, wanted->owner);
         const auto& lease = won->what;
         service_state::known_lease one{asked->who.name, wanted->owner,
                                        state->around->core->loop().now()};
@@ -634,7 +644,7 @@ awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     audit_often(state->around, asked->who.name, "fence.check", resource,
                 shown_token + (answer->accepted ? ", accepted" : ", rejected"));
     if (answer->accepted) co_return http::response{204};
-    state->around->instruments->rejected(resource);
+    state->count_rejection(asked->who.name, resource);
     json::object more;
     more["newest"] = number(answer->highest);
     co_return problem(409,

@@ -1,13 +1,15 @@
 #include "api/monitoring/live.hpp"
 
-#include "api/jobs/job_routes.hpp"
+#include "api/jobs/job_reading.hpp"
+#include "api/jobs/run_rows.hpp"
+#include "api/limits/cooperative_yield.hpp"
+#include "api/monitoring/lock_rows.hpp"
 #include "api/monitoring/overview.hpp"
 #include "base/digest.hpp"
 #include "documents/documents.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <algorithm>
 #include <stop_token>
@@ -22,9 +24,13 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, topics_count> topic_words{"locks", "runs",  "jobs",
                                                                  "nodes", "audit", "overview"};
 constexpr std::size_t runs_looked_at = 200;
-constexpr std::size_t audit_looked_at = 50;
+constexpr std::size_t audit_read_at_once = 50;
+// New entries of the audit; of more a viewer reads the list anew.
+constexpr std::size_t audit_told_max = 500;
 // Of each job, for its strip.
 constexpr std::size_t strip_runs = 20;
+// What one look tells is no reason to let go of a viewer who has taken what the last one told.
+static_assert(2 * told_bytes_max <= backlog_bytes_max);
 
 std::size_t index_of(topic what) { return static_cast<std::size_t>(what); }
 
@@ -34,25 +40,36 @@ std::shared_ptr<const std::string> pulse() {
     return text;
 }
 
-std::string print_of(const run_record& run) {
-    auto stable = run;
-    stable.last_heartbeat = 0;
-    return base::sha256_hex(json::serialize(documents::json_of(stable)));
+std::string text_of(const run_record& run) { return documents::serialize(documents::json_of(run)); }
+
+// A digest of all but the heartbeat. What is too long to be told is dropped from the run.
+std::string print_of(run_record& run) {
+    const auto saved = base::sha256_hex(run.checkpoint);
+    drop_long_checkpoint(run);
+    const auto heartbeat = std::exchange(run.last_heartbeat, 0);
+    auto print = base::sha256_hex(text_of(run) + saved);
+    run.last_heartbeat = heartbeat;
+    return print;
 }
 
-// Drops what this look has not met, and says its names.
-template <class Map>
-json::array sweep(Map& known, std::uint64_t look) {
+// Drops what this look has not met, and says its names where the look would have met them.
+template <class Map, class Covers>
+json::array sweep(Map& known, std::uint64_t look, const Covers& covers) {
     json::array gone;
     for (auto one = known.begin(); one != known.end();) {
         if (one->second.look == look) {
             ++one;
             continue;
         }
-        gone.emplace_back(one->first);
+        if (covers(one->first)) gone.emplace_back(one->first);
         one = known.erase(one);
     }
     return gone;
+}
+
+template <class Map>
+json::array sweep(Map& known, std::uint64_t look) {
+    return sweep(known, look, [](const std::string&) { return true; });
 }
 
 }  // namespace
@@ -112,8 +129,34 @@ bool live::is_watched(topic what) const {
 
 void live::start_watching(topic what) {
     if (std::exchange(watching_[index_of(what)], true)) return;
+    auto ended = [self = shared_from_this(), what](const std::exception_ptr& why) {
+        if (why) self->give_up(what, why);
+    };
     boost::asio::co_spawn(around_->core->loop().get_executor(), watch(shared_from_this(), what),
-                          boost::asio::detached);
+                          std::move(ended));
+}
+
+// Such as for want of memory. Those who follow the topic would wait in vain: they come back, read
+// the lists anew, and are looked for again.
+void live::give_up(topic what, const std::exception_ptr& why) {
+    forget(what);
+    for (auto& one : viewers_) {
+        if (!one.wanted.contains(what)) continue;
+        one.lost = true;
+        one.wake.notify_all();
+    }
+    std::string words;
+    try {
+        std::rethrow_exception(why);
+    } catch (const std::exception& error) {
+        words = error.what();
+    } catch (...) {
+        words = "unknown";
+    }
+    if (around_->log)
+        around_->log(log_level::error,
+                     "event streams ended topic=" + std::string{topic_words[index_of(what)]} +
+                         " error=" + words);
 }
 
 awaitable<void> live::watch(std::shared_ptr<live> self, topic what) {
@@ -201,28 +244,24 @@ bool live::has_changed(const record& lock, instant now) {
 
 async<void> live::look_at_locks(std::shared_ptr<live> self) {
     auto& me = *self;
-    json::array changed;
-    std::string after;
-    std::size_t seen = 0;
-    do {
-        auto listing = me.around_->core->running()->store().list("", after, page_limit_max);
-        auto some = co_await std::move(listing);
-        if (some.has_error()) co_return std::move(some).error();
-        const auto now = me.around_->core->loop().now();
-        for (const auto& one : some->records)
-            if (me.has_changed(one, now)) changed.push_back(documents::json_of(one));
-        seen += some->records.size();
-        after = some->next;
-    } while (!after.empty() && seen < locks_watched_max);
-    const auto look = me.looks_[index_of(topic::locks)];
-    auto gone = sweep(me.locks_, look);
-    if (look > 1 && (!changed.empty() || !gone.empty()))
+    const auto changed = std::make_shared<json::array>();
+    lock_visitor note = [self, changed](record one) {
+        const auto now = self->around_->core->loop().now();
+        if (self->has_changed(one, now)) changed->push_back(documents::json_of(one));
+    };
+    auto reading = visit_locks(me.around_, locks_watched_max, std::move(note));
+    const auto reach = co_await std::move(reading);
+    if (reach.has_error()) co_return reach.error();
+    // What lies behind the last that was met may be held all the same.
+    auto gone = sweep(me.locks_, me.looks_[index_of(topic::locks)],
+                      [&](const std::string& key) { return reach->covers(key); });
+    if (!me.is_first_look(topic::locks) && (!changed->empty() || !gone.empty()))
         me.tell(topic::locks, "locks",
-                {{"changed", std::move(changed)}, {"gone", std::move(gone)}});
+                {{"changed", std::move(*changed)}, {"gone", std::move(gone)}});
     co_return boost::system::in_place_value;
 }
 
-bool live::has_changed(const run_record& run) {
+bool live::has_changed(run_record& run) {
     const auto look = looks_[index_of(topic::runs)];
     auto print = print_of(run);
     auto& seen = runs_[run.id];
@@ -239,47 +278,54 @@ bool live::has_changed(const run_record& run) {
 // The newest, and those that still run however old they are.
 async<void> live::look_at_runs(std::shared_ptr<live> self) {
     auto& me = *self;
-    json::array changed;
+    const auto changed = std::make_shared<event_parts>();
+    row_visitor note = [self, changed](run_record run) {
+        if (self->has_changed(run)) changed->add(text_of(run));
+        return true;
+    };
+    auto reading = visit_runs(me.around_, run_filter{}, runs_looked_at, note);
+    const auto newest = co_await std::move(reading);
+    if (newest.has_error()) co_return newest.error();
     run_filter which;
-    for (const auto status : {std::optional<run_status>{}, std::optional{run_status::started}}) {
-        which.status = status;
-        auto listing = me.around_->records->list_runs(which, "", runs_looked_at);
-        auto some = co_await std::move(listing);
-        if (some.has_error()) co_return std::move(some).error();
-        for (const auto& one : some->records)
-            if (me.has_changed(one)) changed.push_back(documents::json_of(one));
-    }
+    which.status = run_status::started;
+    auto finding =
+        visit_indexed_runs(me.around_, std::move(which), runs_looked_at, std::move(note));
+    const auto started = co_await std::move(finding);
+    if (started.has_error()) co_return started.error();
     // One that ran at the last look and is on neither page now has ended behind two hundred others.
-    const auto look = me.looks_[index_of(topic::runs)];
-    const auto gone = sweep(me.runs_, look);
+    const auto gone = sweep(me.runs_, me.looks_[index_of(topic::runs)]);
     for (const auto& id : gone) {
-        auto finding = me.around_->records->find_run(std::string{id.as_string()});
-        auto one = co_await std::move(finding);
-        if (one.has_value() && *one) changed.push_back(documents::json_of(**one));
+        auto looking = me.around_->records->find_run(std::string{id.as_string()});
+        auto one = co_await std::move(looking);
+        if (!one.has_value() || !*one) continue;
+        drop_long_checkpoint(**one);
+        changed->add(text_of(**one));
     }
-    if (look > 1 && !changed.empty())
-        me.tell(topic::runs, "runs", {{"changed", std::move(changed)}});
+    if (!me.is_first_look(topic::runs)) me.tell_parts(topic::runs, "changed", *changed, nullptr);
     co_return boost::system::in_place_value;
 }
 
 async<void> live::look_at_jobs(std::shared_ptr<live> self) {
     auto& me = *self;
     const auto look = me.looks_[index_of(topic::jobs)];
-    auto listing = job_documents(me.around_, "", jobs_watched_max, strip_runs);
-    auto some = co_await std::move(listing);
-    if (some.has_error()) co_return std::move(some).error();
-    json::array changed;
-    for (auto& one : *some) {
-        auto& seen = me.jobs_[one.at("name").as_string().c_str()];
-        auto print = base::sha256_hex(json::serialize(one));
+    auto reading = read_job_page(me.around_, "", jobs_watched_max, strip_runs, thoroughness::brief);
+    const auto page = co_await std::move(reading);
+    if (page.has_error()) co_return page.error();
+    event_parts changed;
+    cooperative_yield turn{me.around_->core->loop()};
+    for (const auto& one : page->jobs) {
+        const auto text = documents::serialize(json_of(one, *page->now, strip_runs));
+        auto print = base::sha256_hex(text);
+        auto& seen = me.jobs_[one.entry.name];
         seen.look = look;
-        if (seen.print == print) continue;
+        if (seen.print != print) changed.add(text);
         seen.print = std::move(print);
-        changed.push_back(std::move(one));
+        if (!turn.is_due()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
     }
-    auto gone = sweep(me.jobs_, look);
-    if (look > 1 && (!changed.empty() || !gone.empty()))
-        me.tell(topic::jobs, "jobs", {{"changed", std::move(changed)}, {"gone", std::move(gone)}});
+    const auto gone = sweep(me.jobs_, look);
+    if (!me.is_first_look(topic::jobs)) me.tell_parts(topic::jobs, "changed", changed, &gone);
     co_return boost::system::in_place_value;
 }
 
@@ -297,17 +343,35 @@ async<void> live::look_at_nodes(std::shared_ptr<live> self) {
     co_return boost::system::in_place_value;
 }
 
+// Back to the newest of the last look.
 async<void> live::look_at_audit(std::shared_ptr<live> self) {
     auto& me = *self;
-    auto listing = me.around_->records->list_audit(0, audit_looked_at);
-    auto some = co_await std::move(listing);
-    if (some.has_error()) co_return std::move(some).error();
-    json::array entries;
-    for (const auto& one : *some)
-        if (one.sequence > me.audited_) entries.push_back(documents::json_of(one));
-    if (!some->empty()) me.audited_ = some->front().sequence;
-    if (me.looks_[index_of(topic::audit)] > 1 && !entries.empty())
-        me.tell(topic::audit, "audit", {{"entries", std::move(entries)}});
+    const auto known = me.audited_;
+    const bool is_first = me.is_first_look(topic::audit);
+    event_parts entries;
+    std::uint64_t newest = known, before = 0;
+    std::size_t seen = 0;
+    for (bool reached = false; !reached;) {
+        auto listing = me.around_->records->list_audit(before, audit_read_at_once);
+        const auto some = co_await std::move(listing);
+        if (some.has_error()) co_return some.error();
+        if (seen == 0 && !some->empty()) newest = some->front().sequence;
+        seen += some->size();
+        reached = is_first || some->size() < audit_read_at_once;
+        for (const auto& one : *some) {
+            if (one.sequence > known)
+                entries.add(documents::serialize(documents::json_of(one)));
+            else
+                reached = true;
+            before = one.sequence;
+        }
+        if (!reached && seen >= audit_told_max) {
+            entries.miss();
+            reached = true;
+        }
+    }
+    me.audited_ = newest;
+    if (!is_first) me.tell_parts(topic::audit, "entries", entries, nullptr);
     co_return boost::system::in_place_value;
 }
 
@@ -329,8 +393,26 @@ async<void> live::look_at_overview(std::shared_ptr<live> self) {
 void live::tell(topic what, std::string_view name, json::object data) {
     // What was worked out before has a time of its own.
     if (!data.contains("as_of")) data["as_of"] = documents::now_text();
+    send(what, name, documents::serialize(data));
+}
+
+void live::tell_parts(topic what, std::string_view list, const event_parts& parts,
+                      const json::array* gone) {
+    const auto word = topic_words[index_of(what)];
+    if (parts.is_too_much()) return tell(what, "gap", {{"topic", word}});
+    const auto end = ",\"as_of\":\"" + documents::now_text() + "\"}";
+    const auto send_one = [&](const std::string& entries, const json::array& names) {
+        auto data = "{\"" + std::string{list} + "\":[" + entries + "]";
+        if (gone != nullptr) data += ",\"gone\":" + documents::serialize(names);
+        send(what, word, data + end);
+    };
+    if (gone != nullptr && !gone->empty()) send_one("", *gone);
+    for (const auto& entries : parts.all()) send_one(entries, {});
+}
+
+void live::send(topic what, std::string_view name, std::string_view data) {
     auto text = "event: " + std::string{name} + "\nid: " + std::to_string(next_id_++) +
-                "\ndata: " + documents::serialize(data) + "\n\n";
+                "\ndata: " + std::string{data} + "\n\n";
     const auto one = std::make_shared<const std::string>(std::move(text));
     for (auto& to : viewers_)
         if (to.wanted.contains(what)) push(to, one);

@@ -5,6 +5,7 @@
 // comes back and reads the lists anew, which costs less than what it has missed.
 #pragma once
 
+#include "api/monitoring/event_parts.hpp"
 #include "api/request/context.hpp"
 #include "http/message.hpp"
 #include "net/event.hpp"
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <list>
 #include <map>
 #include <memory>
@@ -106,11 +108,18 @@ private:
     static async<void> look_at_overview(std::shared_ptr<live> self);
 
     bool is_watched(topic what) const;
+    bool is_first_look(topic what) const { return looks_[static_cast<std::size_t>(what)] == 1; }
     void start_watching(topic what);
     void forget(topic what);
+    void give_up(topic what, const std::exception_ptr& why);
     bool has_changed(const record& lock, instant now);
-    bool has_changed(const run_record& run);
+    // What is too long to be told is dropped from the run.
+    bool has_changed(run_record& run);
     void tell(topic what, std::string_view name, boost::json::object data);
+    // `list` is the member that has the entries; each event has `gone` where it is given.
+    void tell_parts(topic what, std::string_view list, const event_parts& parts,
+                    const boost::json::array* gone);
+    void send(topic what, std::string_view name, std::string_view data);
     void tell_trouble(topic what, const failure* why);
     void push(viewer& to, const event& one);
 

@@ -1,24 +1,29 @@
-// Who may look on.
+// Who may look on, and what they are told.
 #include "api/monitoring/live_routes.hpp"
 
 #include "net/event.hpp"
 #include "test_support/faults/api_world.hpp"
+#include "test_support/faults/eventually.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
 namespace pawl::api {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 http::response look_on(api_world& world, const std::string& user) {
     asked what{"GET", "/api/v1/events"};
@@ -40,16 +45,15 @@ TEST(LiveRoutes, OneUserLeavesStreamsToOthers) {
     EXPECT_EQ(look_on(world, "alice").status, 200U);
 }
 
-// Takes each event, but for those after it has been told to take no more: then it stops at the
-// next.
+// Keeps each event. Where it does not take all, it stops at the first of runs until it is resumed.
 class stream_reader final : public http::body_stream {
 public:
-    explicit stream_reader(bool takes_all) : takes_all_{takes_all} {}
+    explicit stream_reader(bool takes_all = true) : takes_all_{takes_all} {}
 
     boost::asio::awaitable<bool> write(std::shared_ptr<const std::string> text) override {
         {
             const std::lock_guard lock{mutex_};
-            if (text->starts_with("event: runs")) ++runs_told_;
+            told_ += *text;
         }
         changed_.notify_all();
         if (!takes_all_ && text->starts_with("event: runs")) {
@@ -61,10 +65,15 @@ public:
     std::stop_token gone() const override { return {}; }
 
     void resume() { resumed_.set(); }  // on the loop
-    bool is_told(int count) {
+    // Sooner or later.
+    bool is_told(const std::string& part) {
         std::unique_lock lock{mutex_};
         return changed_.wait_for(lock, std::chrono::minutes{2},
-                                 [&] { return runs_told_ >= count; });
+                                 [&] { return told_.find(part) != std::string::npos; });
+    }
+    std::string told() {
+        const std::lock_guard lock{mutex_};
+        return told_;
     }
 
 private:
@@ -72,38 +81,153 @@ private:
     net::event resumed_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    int runs_told_ = 0;
+    std::string told_;
 };
 
+std::future<void> follow(api_world& world, const std::string& topic,
+                         const std::shared_ptr<stream_reader>& reader) {
+    return world.start(world.ask({"GET", "/api/v1/events?topics=" + topic}).stream(reader));
+}
+
+// What is there at the first look is not told: it must be over. Method: a look at this topic takes
+// at most so many questions.
+void first_look_is_over(const std::atomic<int>& questions, int before, int most = 2) {
+    ASSERT_TRUE(eventually([&] { return questions > before + most; }));
+}
+
+void begin_run(api_world& world, const std::string& id, const std::string& checkpoint) {
+    run_start start{id, "report", "job/report"};
+    start.token = fence_token{7};
+    start.trigger = "manual";
+    world.journal([&](pawl::journal& records) { return records.begin(start); });
+    const run_ref who{id, fence_token{7}};
+    world.journal([&](pawl::journal& records) { return records.checkpoint(who, checkpoint); });
+}
+
+void append_audit(api_world& world, int count, const std::string& target) {
+    const auto appending = [](pawl::journal& records, int left, std::string name) -> async<int> {
+        for (; left > 0; --left) {
+            audit_draft what;
+            what.actor = "alice";
+            what.action = "job.run";
+            what.target = name + "-" + std::to_string(left) + ";";
+            auto one = records.append_audit(std::move(what));
+            static_cast<void>(co_await std::move(one));
+        }
+        co_return 0;
+    };
+    world.journal([&](pawl::journal& records) { return appending(records, count, target); });
+}
+
 // Goal: a viewer that lags keeps no more than so many bytes of events alive. Method: one stops
-// at the first event and another takes all; three more are larger together than a backlog may be.
+// at the first event and another takes all; those after it are larger together than a backlog may
+// be. In JSON a control character has six.
 TEST(LiveRoutes, AViewerWhoLagsByTooManyBytesIsLetGoOf) {
     api_world world{live_routes};
-    const std::string saved(checkpoint_bytes_max, 'c');
-    const auto change = [&](int round) {
-        for (int i = 0; i < 30; ++i) {
-            run_start start{std::to_string(100 * round + i), "report", "job/report"};
-            start.token = fence_token{7};
-            start.trigger = "manual";
-            world.journal([&](pawl::journal& records) { return records.begin(start); });
-            const run_ref who{start.id, fence_token{7}};
-            world.journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
-        }
-    };
+    const auto& questions = world.where().journal_faults->operations;
+    const std::string saved(1'000, '\x01');
     const auto slow = std::make_shared<stream_reader>(false);
-    const auto quick = std::make_shared<stream_reader>(true);
-    const asked what{"GET", "/api/v1/events?topics=runs"};
-    const auto both = {world.ask(what), world.ask(what)};
-    auto lags = world.start(both.begin()[0].stream(slow));
-    auto keeps_up = world.start(both.begin()[1].stream(quick));
-    int told = 0;
-    for (int round = 1; round <= 5; ++round) {
-        change(round);
-        ASSERT_TRUE(quick->is_told(++told));
+    const auto quick = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto lags = follow(world, "runs", slow);
+    auto keeps_up = follow(world, "runs", quick);
+    first_look_is_over(questions, before);
+    for (int round = 1; round <= 7; ++round) {
+        for (int i = 0; i < 100; ++i)
+            begin_run(world, "run-" + std::to_string(1000 * round + i), saved);
+        ASSERT_TRUE(quick->is_told("\"run-" + std::to_string(1000 * round + 99) + "\""));
     }
     world.on_loop([&] { slow->resume(); });
     EXPECT_EQ(lags.wait_for(std::chrono::seconds{30}), std::future_status::ready);
     EXPECT_EQ(keeps_up.wait_for(std::chrono::seconds{0}), std::future_status::timeout);
+}
+
+// Goal: what jobs save does not fill the memory of those who look on, and that they have saved it
+// is told all the same.
+TEST(LiveRoutes, ALongCheckpointIsLeftOutOfEvents) {
+    api_world world{live_routes};
+    const auto& questions = world.where().journal_faults->operations;
+    begin_run(world, "one", "page 1");
+    const auto reader = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto following = follow(world, "runs", reader);
+    first_look_is_over(questions, before);
+    const run_ref who{"one", fence_token{7}};
+    world.journal([&](pawl::journal& records) { return records.checkpoint(who, "page 5"); });
+    EXPECT_TRUE(reader->is_told(R"("checkpoint":"page 5")"));
+    const std::string saved(checkpoint_bytes_max, 'c');
+    world.journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
+    EXPECT_TRUE(reader->is_told(R"("checkpoint":"")"));
+    EXPECT_LT(reader->told().size(), checkpoint_bytes_max);
+}
+
+// Goal: no entry of the audit is skipped without a word.
+TEST(LiveRoutes, EachNewEntryOfTheAuditIsToldOrThatThereAreMore) {
+    api_world world{live_routes};
+    const auto& questions = world.where().journal_faults->operations;
+    append_audit(world, 60, "old");
+    const auto reader = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto following = follow(world, "audit", reader);
+    first_look_is_over(questions, before);
+    append_audit(world, 120, "new");
+    EXPECT_TRUE(reader->is_told("new-1;"));
+    EXPECT_TRUE(reader->is_told("new-120;"));
+    append_audit(world, 2'000, "many");
+    EXPECT_TRUE(reader->is_told("event: gap"));
+    append_audit(world, 1, "last");
+    EXPECT_TRUE(reader->is_told("last-1;"));
+    EXPECT_THAT(reader->told(), HasSubstr(R"("topic":"audit")"));
+    EXPECT_THAT(reader->told(), Not(HasSubstr("many-")));
+    EXPECT_THAT(reader->told(), Not(HasSubstr("old-")));
+}
+
+// Goal: a client that holds many keys neither has the locks of others told as gone while they are
+// held, nor hides those of jobs. Method: it takes more than are looked at, which come before all
+// others.
+TEST(LiveRoutes, LocksBehindTheManyOfAClientAreNotToldAsGone) {
+    api_world world{live_routes};
+    const auto& questions = world.where().faults->operations;
+    std::vector<std::string> keys;
+    for (int i = 0; i < 19'998; ++i) keys.push_back("!/" + std::to_string(i));
+    keys.emplace_back("job/report");
+    keys.emplace_back("z");
+    world.hold(std::move(keys));
+    const auto reader = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto following = follow(world, "locks", reader);
+    first_look_is_over(questions, before, 23);
+    world.hold({"!/more", "!/one more"});
+    EXPECT_TRUE(reader->is_told("\"!/one more\""));
+    world.hold({"job/other"});
+    EXPECT_TRUE(reader->is_told("\"job/other\""));
+    EXPECT_THAT(reader->told(), Not(HasSubstr(R"("gone":[")")));
+}
+
+// Goal: a look that ends by an exception, as for want of memory, leaves no viewer waiting for
+// events that do not come. Method: the stream ends, and the next viewer is told what changes.
+TEST(LiveRoutes, ALookThatThrowsEndsItsStreamsAndTheNextIsTold) {
+    std::atomic<bool> throws{false};
+    api_world world{live_routes};
+    const auto& questions = world.where().journal_faults->operations;
+    world.on_loop([&] {
+        world.where().journal_faults->on_runs_read = [&] {
+            if (throws.exchange(false)) throw std::bad_alloc{};
+        };
+    });
+    const auto first = std::make_shared<stream_reader>();
+    int before = questions;
+    auto ended = follow(world, "runs", first);
+    first_look_is_over(questions, before);
+    throws = true;
+    EXPECT_EQ(ended.wait_for(std::chrono::minutes{1}), std::future_status::ready);
+    EXPECT_THAT(world.log(), Contains(HasSubstr("event streams ended topic=runs")));
+    const auto next = std::make_shared<stream_reader>();
+    before = questions;
+    auto following = follow(world, "runs", next);
+    first_look_is_over(questions, before);
+    begin_run(world, "one", "page 1");
+    EXPECT_TRUE(next->is_told("\"one\""));
 }
 
 // Counted when they are asked for, and not when they begin: many may come at once.

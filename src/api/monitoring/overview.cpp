@@ -3,6 +3,7 @@
 #include "api/jobs/job_reading.hpp"
 #include "api/jobs/run_rows.hpp"
 #include "api/monitoring/attention.hpp"
+#include "api/monitoring/lock_rows.hpp"
 #include "api/route_caches.hpp"
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
@@ -55,6 +56,7 @@ struct overview_inputs {
     std::vector<record> notable{};
     std::size_t held = 0, in_cooldown = 0;
     std::uint64_t waiters = 0;
+    bool has_more_locks = false;  // than were counted
     std::string store_trouble{};
     std::string journal_trouble{};
     std::vector<std::pair<std::string, std::int64_t>> occurrences{};
@@ -179,26 +181,20 @@ void count(overview_inputs& all, record lock, std::unordered_map<std::string, re
 }
 
 awaitable<void> read_store(shared_inputs all) {
-    std::unordered_map<std::string, record> wanted;
+    const auto wanted = std::make_shared<std::unordered_map<std::string, record>>();
     std::vector<std::string> keys;
     std::size_t others_left = other_keys_max;
     for (auto& one : all->jobs) add_keys(one, thoroughness::list, others_left, keys);
-    for (auto& key : keys) wanted.try_emplace(std::move(key));
-    std::string after;
-    std::size_t seen = 0;
-    do {
-        auto listing = all->around->core->running()->store().list("", after, page_limit_max);
-        auto page = co_await std::move(listing);
-        if (page.has_error()) {
-            all->store_trouble = page.error().detail;
-            break;
-        }
-        seen += page->records.size();
-        for (auto& one : page->records) count(*all, std::move(one), wanted);
-        after = page->next;
-    } while (!after.empty() && seen < locks_counted_max);
-    std::erase_if(wanted, [](const auto& one) { return one.second.key.empty(); });
-    all->job_locks = std::move(wanted);
+    for (auto& key : keys) wanted->try_emplace(std::move(key));
+    lock_visitor note = [all, wanted](record one) { count(*all, std::move(one), *wanted); };
+    auto reading = visit_locks(all->around, locks_counted_max, std::move(note));
+    const auto reach = co_await std::move(reading);
+    if (reach.has_error())
+        all->store_trouble = reach.error().detail;
+    else
+        all->has_more_locks = !reach->is_whole();
+    std::erase_if(*wanted, [](const auto& one) { return one.second.key.empty(); });
+    all->job_locks = std::move(*wanted);
     all->now->store_trouble = all->store_trouble;
 }
 
@@ -404,6 +400,7 @@ json::object counts_of(const overview_inputs& all, std::size_t active, std::size
     json::object made;
     made["locks_held"] = all.held;
     made["locks_in_cooldown"] = all.in_cooldown;
+    made["locks_more"] = all.has_more_locks;
     made["waiters"] = all.waiters;
     made["jobs"] = all.jobs.size();
     made["jobs_paused"] = all.now->pauses.size();

@@ -149,6 +149,23 @@ TEST(Overview, ItCountsWhatThereIs) {
     EXPECT_EQ(seen.at("store").at("up"), true);
 }
 
+// Goal: a client who holds any number of keys hides no job's lock, and the count says that there
+// are more. Method: as many keys as are counted, which come before all others.
+TEST(Overview, NoClientHidesTheLocksOfJobsByItsOwn) {
+    control_world world;
+    world.publish({"report"});
+    EXPECT_EQ(world.read_overview().at("counts").at("locks_more"), false);
+    constexpr int counted_max = 20'000;
+    std::vector<std::string> keys;
+    for (int i = 0; i < counted_max; ++i) keys.push_back("!/" + std::to_string(i));
+    keys.emplace_back("job/report");
+    keys.emplace_back("z");
+    world.hold(std::move(keys));
+    const auto seen = world.next_overview();
+    EXPECT_EQ(counted(seen, "locks_held"), counted_max + 1);
+    EXPECT_EQ(seen.at("counts").at("locks_more"), true);
+}
+
 TEST(Overview, WhatFailsIsToldWithWhereToLook) {
     control_world world;
     world.publish({"a"});

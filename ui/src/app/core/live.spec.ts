@@ -140,6 +140,18 @@ describe('live changes', () => {
     expect(reads).toBe(2);
   });
 
+  it('read the list again where more has changed at once than is told', async () => {
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    Stream.newest.say('gap', { topic: 'audit' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reads).toBe(1);
+    Stream.newest.say('gap', { topic: 'locks' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reads).toBe(2);
+  });
+
   it('say so when the node has said nothing for three seconds, and take it back with its next word', async () => {
     await open();
     const live = TestBed.inject(Live);

@@ -232,6 +232,13 @@ export class Live {
       const { what, detail } = this.read<{ what: string; detail: string }>(message as MessageEvent<string>);
       this.troubles_.update((all) => ({ ...all, [what]: detail }));
     });
+    // More has changed at once than is told.
+    source.addEventListener('gap', (message) => {
+      const { topic } = this.read<{ topic: Topic }>(message as MessageEvent<string>);
+      for (const follower of this.followers) {
+        if (follower.subscription.topics.includes(topic)) void follower.refresh();
+      }
+    });
     source.addEventListener('well', (message) => {
       const { what } = this.read<{ what: string }>(message as MessageEvent<string>);
       this.troubles_.update(({ [what]: _over, ...others }) => others);

@@ -389,6 +389,8 @@ export type Overview = {
   counts: {
     locks_held: number;
     locks_in_cooldown: number;
+    /** There are more locks than were counted; those of jobs are all counted. */
+    locks_more?: boolean;
     waiters: number;
     jobs: number;
     jobs_paused: number;

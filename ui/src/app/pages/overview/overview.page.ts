@@ -131,7 +131,7 @@ function tilesOf({ counts, attention }: Overview): Tile[] {
   const some = (count: number, text: string, bad = true) => (count > 0 ? [{ text: `${count} ${text}`, bad }] : []);
   return [
     {
-      name: 'Locks held', value: inStore(counts.locks_held), link: '/locks',
+      name: 'Locks held', value: counts.locks_more ? `${counts.locks_held}+` : inStore(counts.locks_held), link: '/locks',
       beside: [...some(counts.locks_in_cooldown, 'in cooldown', false)],
     },
     { name: 'Waiters', value: inStore(counts.waiters), link: '/locks', query: { sort: '-waiters' }, beside: [] },
