@@ -33,6 +33,23 @@ boost::asio::awaitable<std::optional<spawn_fault>> spawn_and_then(child& running
     co_return co_await std::move(spawning);
 }
 
+// Starts a command that leaves a daemon, whose guard is frozen behind its fork; acts once both run.
+// Both are dead when it answers.
+std::optional<spawn_fault> start_frozen(trial& fixture, const std::function<void(child&)>& act) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    const fork_trap trap{fixture.from().pid()};
+    child running{fixture.loop().get_executor(), fixture.from()};
+    auto spawning = spawn_and_then(running, token_writer(log, {"--daemon", "--ignore-term"}), [&] {
+        EXPECT_NE(trap.caught().stopped, 0);
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+        act(running);
+    });
+    auto fault = fixture.loop().wait_for(std::move(spawning));
+    EXPECT_FALSE(any_runs(writers_of(log)));
+    return fault;
+}
+
 // The launcher frozen beyond the deadline: it is not known in time whether the command runs, and it
 // does not begin when the launcher goes on.
 TEST(Start, ThatIsNotAnsweredByItsDeadlineIsCutShort) {
@@ -53,21 +70,11 @@ TEST(Start, ThatIsNotAnsweredByItsDeadlineIsCutShort) {
 // command, and a daemon that it has left, are dead before the start is told to have been cut short,
 // as the lease is released then.
 TEST(Start, CutShortLeavesNoCommandBehindAFrozenGuard) {
-    const scratch_folder folder;
-    const std::string log = folder.file("log");
     trial fixture;
-    const fork_trap trap{fixture.from().pid()};
-    child running{fixture.loop().get_executor(), fixture.from()};
-    const auto come_to_the_deadline = [&] {
-        EXPECT_NE(trap.caught().stopped, 0);
-        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+    const auto fault = start_frozen(fixture, [](child& running) {
         const instant now = lease_clock::now();
         running.extend(now, now);
-    };
-    auto spawning = spawn_and_then(running, token_writer(log, {"--daemon", "--ignore-term"}),
-                                   come_to_the_deadline);
-    const auto fault = fixture.loop().wait_for(std::move(spawning));
-    EXPECT_FALSE(any_runs(writers_of(log)));
+    });
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->was_cut_short());
     EXPECT_TRUE(fault->may_have_run());
@@ -166,43 +173,23 @@ TEST(Start, ThatIsAnsweredWithinABoundSucceeds) {
 // Both guard and launcher are frozen behind the fork of the command: the launcher is continued for
 // what the guard has left.
 TEST(Start, CutShortWaitsForNoFrozenLauncher) {
-    const scratch_folder folder;
-    const std::string log = folder.file("log");
     trial fixture;
-    const fork_trap trap{fixture.from().pid()};
-    child running{fixture.loop().get_executor(), fixture.from()};
-    const auto wanted = token_writer(log, {"--daemon", "--ignore-term"});
-    auto spawning = spawn_and_then(running, wanted, [&] {
-        EXPECT_NE(trap.caught().stopped, 0);
-        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+    const auto fault = start_frozen(fixture, [&](child& running) {
         kill(fixture.from().pid(), SIGSTOP);
         running.answer_within(100ms);
     });
-    const auto fault = fixture.loop().wait_for(std::move(spawning));
-    EXPECT_FALSE(any_runs(writers_of(log)));
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->may_have_run());
 }
 
 // A stop ends a start whose guard is frozen with the command in its hands, and the command with it.
 TEST(Start, ThatIsStoppedLeavesNoCommandBehindAFrozenGuard) {
-    const scratch_folder folder;
-    const std::string log = folder.file("log");
     trial fixture;
-    const fork_trap trap{fixture.from().pid()};
-    child running{fixture.loop().get_executor(), fixture.from()};
-    const auto wanted = token_writer(log, {"--daemon", "--ignore-term"});
-    auto spawning = spawn_and_then(running, wanted, [&] {
-        EXPECT_NE(trap.caught().stopped, 0);
-        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
-        running.stop(100ms);
-    });
-    const auto fault = fixture.loop().wait_for(std::move(spawning));
-    EXPECT_FALSE(any_runs(writers_of(log)));
+    const auto fault = start_frozen(fixture, [](child& running) { running.stop(100ms); });
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->may_have_run());
     EXPECT_FALSE(fault->was_cut_short());
-    EXPECT_THAT(fault->describe(wanted), testing::HasSubstr("did not answer"));
+    EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("did not answer"));
 }
 
 // A guard that was stopped behind the fork of the command is continued, and nothing is lost.
