@@ -8,6 +8,7 @@
 #include "engines/rules/journal/checked_journal.hpp"
 #include "http/router.hpp"
 #include "test_support/faults/faulty_journal.hpp"
+#include "test_support/faults/hold_keys.hpp"
 #include "test_support/faults/hooked_store.hpp"
 #include "test_support/faults/world.hpp"
 
@@ -134,18 +135,7 @@ public:
         return core_.loop().wait_for(core_.running()->store().inspect(key)).value();
     }
     // Each under a lease of its own, without one who renews it.
-    void hold(std::vector<std::string> keys) {
-        const auto acquiring = [](lease_store& where,
-                                  std::vector<std::string> all) -> boost::asio::awaitable<bool> {
-            for (const auto& key : all) {
-                claim wanted{key, "id-" + key, "client", std::chrono::hours{1}};
-                auto asking = where.acquire(std::move(wanted));
-                static_cast<void>(co_await std::move(asking));
-            }
-            co_return true;
-        };
-        core_.loop().wait_for(acquiring(core_.running()->store(), std::move(keys)));
-    }
+    void hold(std::vector<std::string> keys) { hold_keys(core_, std::move(keys)); }
     std::vector<std::string> log() const {
         const std::lock_guard lock{mutex_};
         return log_;

@@ -1,6 +1,7 @@
 #include "api/monitoring/lock_rows.hpp"
 
 #include "api/bare_api_fixture.hpp"
+#include "test_support/faults/hold_keys.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,18 +20,6 @@ using testing::SizeIs;
 
 class LockRows : public BareApi {
 protected:
-    void hold(std::vector<std::string> keys) {
-        const auto acquiring = [](lease_store& where,
-                                  std::vector<std::string> all) -> boost::asio::awaitable<bool> {
-            for (const auto& key : all) {
-                claim wanted{key, "id-" + key, "tester", std::chrono::hours{1}};
-                auto asking = where.acquire(std::move(wanted));
-                static_cast<void>(co_await std::move(asking));
-            }
-            co_return true;
-        };
-        core_.loop().wait_for(acquiring(core_.running()->store(), std::move(keys)));
-    }
     lock_reach look(std::size_t most) {
         keys_.clear();
         const auto seen = std::make_shared<std::vector<std::string>>();
@@ -44,7 +33,7 @@ protected:
 };
 
 TEST_F(LockRows, EachIsMetOnce) {
-    hold({"a", "job/report", "z"});
+    hold_keys(core_, {"a", "job/report", "z"});
     const auto reach = look(page_limit_max);
     EXPECT_THAT(keys_, ElementsAre("a", "job/report", "z"));
     EXPECT_TRUE(reach.is_whole());
@@ -59,7 +48,7 @@ TEST_F(LockRows, BehindTheBoundThoseOfJobsAreMetToo) {
         all.push_back("!/" + std::to_string(10'000 + i));
     const auto last = all.back();
     for (const auto* key : {"job/a", "job/b", "jobs", "z"}) all.emplace_back(key);
-    hold(std::move(all));
+    hold_keys(core_, std::move(all));
     const auto reach = look(page_limit_max);
     ASSERT_THAT(keys_, SizeIs(page_limit_max + 2));
     keys_.erase(keys_.begin(), keys_.end() - 3);
@@ -75,7 +64,7 @@ TEST_F(LockRows, BehindTheBoundThoseOfJobsAreMetToo) {
 TEST_F(LockRows, WhereTheBoundIsBehindThoseOfJobsNoneIsMetTwice) {
     std::vector<std::string> all{"job/a"};
     for (std::size_t i = 0; i < page_limit_max; ++i) all.push_back("z/" + std::to_string(i));
-    hold(std::move(all));
+    hold_keys(core_, std::move(all));
     const auto reach = look(page_limit_max);
     EXPECT_THAT(keys_, SizeIs(page_limit_max));
     EXPECT_FALSE(reach.is_whole());
