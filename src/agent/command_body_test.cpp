@@ -404,8 +404,7 @@ TEST(CommandBody, ForWhichThereWasNoDescriptorHasNotBegun) {
     const auto ended = fixture.run(job_of({"/bin/true"}));
     EXPECT_FALSE(ended.how.started);
     // Which of its steps fails goes by the descriptors that this process was given.
-    EXPECT_THAT(ended.how.reason,
-                StartsWith("cannot run '/bin/true': its guard did not start: "));
+    EXPECT_THAT(ended.how.reason, StartsWith("cannot run '/bin/true': its guard did not start: "));
 }
 
 // The second of two stops changes neither the reason nor the end.
