@@ -145,6 +145,9 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
                                              me.configured_.agent.shutdown_grace);
     co_await std::move(running);
+    // Last words that the store or the journal did not take are left to others.
+    auto leaving = schedule::dispatcher::leave(me.dispatcher_);
+    co_await std::move(leaving);
     me.ended_ = true;
     if (me.watch_) me.watch_->stop();
     me.log(log_level::info, "node stopped name=" + me.configured_.agent.name);

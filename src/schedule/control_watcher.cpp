@@ -51,6 +51,7 @@ awaitable<void> control_watcher::look() {
     if (node_.ready && !others_.control.was_read())
         node_.log(log_level::info,
                   "control state read, starting the occurrences that waited for it");
+    if (node_.journal_down) others_.control.on_not_read();
     others_.control.on_read(node_.loop.now());
     auto following = follow(std::move(*seen));
     co_await std::move(following);
@@ -60,7 +61,8 @@ awaitable<void> control_watcher::note_pauses() {
     if (!node_.records) co_return;
     auto reading = node_.records->read_control_state();
     auto seen = co_await std::move(reading);
-    if (seen.has_value()) take_pauses(std::move(seen->pauses));
+    if (seen.has_error()) co_return others_.control.on_not_read();
+    take_pauses(std::move(seen->pauses));
 }
 
 // A node that started without its journal has begun now, whatever was due before; nothing has fired

@@ -184,7 +184,7 @@ awaitable<void> dispatcher::drain(millis grace) {
         runtime::claimer::drain(node_.engine->claims(), node_.engine->settings().timeout * 2);
     co_await std::move(settling);
     runner_.wake_up();
-    // What cannot be killed goes on under its lease, and outlast() waits for it.
+    // What is left goes on under its lease: outlast() waits for it, or leave() does not.
     if (node_.work.goes_on()) co_return;
     auto leaving = registrar_.sign_off();
     co_await std::move(leaving);
@@ -196,7 +196,12 @@ awaitable<void> dispatcher::outlast(self_ptr self) {
         auto waiting = me.node_.work.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
-    auto leaving = me.registrar_.sign_off();
+    auto leaving = leave(self);
+    co_await std::move(leaving);
+}
+
+awaitable<void> dispatcher::leave(self_ptr self) {
+    auto leaving = self->registrar_.sign_off();
     co_await std::move(leaving);
 }
 

@@ -57,6 +57,9 @@ public:
     // After run(): ends when nothing is left of what ran, and no lease is held, however long that
     // takes. For bodies that cannot be killed.
     static boost::asio::awaitable<void> outlast(self_ptr self);
+    // After run(), for a program that ends: the node is off the list, though something may be left
+    // of what ran. What outlast() has done already is not done again.
+    static boost::asio::awaitable<void> leave(self_ptr self);
 
     // Kills runs that have been left to finish.
     void hurry();

@@ -1,6 +1,6 @@
 // Schedulers that look after each other: what they make of a node of which nothing is heard.
 #include "runs/recorder.hpp"
-#include "schedule/dispatcher_fixture.hpp"
+#include "schedule/lone_node_fixture.hpp"
 #include "schedule/timing/intervals.hpp"
 #include "time/clocks.hpp"
 
@@ -174,6 +174,26 @@ TEST(DispatcherReconciling, AtLeastOnceTheLeaseOfAPredecessorOfTheSameOwnerIsWai
 // As a function may that does not heed its token.
 TEST(DispatcherReconciling, ANodeWhoseRunsCannotBeStoppedIsThereUntilTheyHaveEnded) {
     expect_there_while_it_drains(0ms);
+}
+
+// Goal: a process that ends is off the list, whatever is left of its runs. Method: a body heeds no
+// token and outlasts the drain, as last words do that the journal or the store does not take.
+TEST(DispatcherReconciling, AProcessThatEndsSignsOffThoughARunIsLeft) {
+    std::atomic<bool> may_end{false};  // outlives the run that asks it
+    lone_node one;
+    const auto stubborn = [&](const run&) {
+        one.stop.request_stop();
+        EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+    };
+    one.node->replace_jobs({one.plan(one.note_and("j", "a", {.ttl = 1min, .grace = 0ms}, stubborn),
+                                     {.cron = "* * * * * *"})});
+    one.run();
+    EXPECT_TRUE(listed(one, "a"));
+    one.leave();
+    EXPECT_FALSE(listed(one, "a"));
+    may_end = true;
+    one.outlast();
+    EXPECT_FALSE(listed(one, "a"));
 }
 
 }  // namespace

@@ -35,10 +35,16 @@ public:
 
     // Until it is told to stop.
     void run() { home_.loop().wait_for(schedule::dispatcher::run(node, stop.get_token(), 0ms)); }
+    // As a program that ends, and as one that does not.
+    void leave() { home_.loop().wait_for(schedule::dispatcher::leave(node)); }
+    void outlast() { home_.loop().wait_for(schedule::dispatcher::outlast(node)); }
     void on_ready(std::function<void()> what) { ears_->ready = std::move(what); }
     std::shared_ptr<const schedule::job_plan> plan(const std::string& name,
                                                    const schedule_options& when) {
-        return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), around_);
+        return plan(note(name, "a"), when);
+    }
+    std::shared_ptr<const schedule::job_plan> plan(job what, const schedule_options& when) {
+        return schedule::plan_of(std::move(what), when, "a", *home_.running(), around_);
     }
     const std::vector<std::string>& warnings() const { return ears_->warnings; }
     bool is_published(const std::string& name) {

@@ -17,6 +17,15 @@ constexpr millis shutdown_grace = seconds{30};
 // How long a node needs to learn of its clock from the journal's.
 constexpr nanos clock_learnt_within = seconds{15};
 
+// As the agent does.
+boost::asio::awaitable<void> run_and_leave(schedule::dispatcher::self_ptr which,
+                                           std::stop_token stop) {
+    auto running = schedule::dispatcher::run(which, std::move(stop), shutdown_grace);
+    co_await std::move(running);
+    auto leaving = schedule::dispatcher::leave(std::move(which));
+    co_await std::move(leaving);
+}
+
 }  // namespace
 
 // Hears what the dispatcher tells.
@@ -264,19 +273,18 @@ void node::start() {
     parts.observer = std::make_shared<listener>(*this);
     mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
     mine.dispatcher->replace_jobs(jobs());
-    boost::asio::co_spawn(
-        mine.loop.get_executor(),
-        schedule::dispatcher::run(mine.dispatcher, mine.stop.get_token(), shutdown_grace),
-        [this, life = life_](const std::exception_ptr& raised) {
-            if (raised) std::rethrow_exception(raised);
-            // Not from within: the loop would end under its own feet.
-            home_.time.after(nanos{0}, [this, life] {
-                if (!lives(life)) return;
-                end_process();
-                home_.time.after(home_.random.between(seconds{1}, seconds{20}),
-                                 [this] { start(); });
-            });
-        });
+    boost::asio::co_spawn(mine.loop.get_executor(),
+                          run_and_leave(mine.dispatcher, mine.stop.get_token()),
+                          [this, life = life_](const std::exception_ptr& raised) {
+                              if (raised) std::rethrow_exception(raised);
+                              // Not from within: the loop would end under its own feet.
+                              home_.time.after(nanos{0}, [this, life] {
+                                  if (!lives(life)) return;
+                                  end_process();
+                                  home_.time.after(home_.random.between(seconds{1}, seconds{20}),
+                                                   [this] { start(); });
+                              });
+                          });
 }
 
 bool node::turn() {
