@@ -14,9 +14,8 @@ namespace {
 
 // When the job was due, by its schedule: the same instant on every node, whatever their clocks say.
 pawl::occurrence latest_occurrence() {
-    const auto hour = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());
-    return pawl::occurrence{
-        std::chrono::duration_cast<pawl::millis>(hour.time_since_epoch()).count()};
+    return pawl::occurrence_at(
+        std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now()));
 }
 
 }  // namespace

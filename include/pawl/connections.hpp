@@ -36,8 +36,11 @@ namespace pawl {
 //
 // pawl alone uses a connection until it lets go of the pointer, which happens on a thread of pawl's
 // that may block, or in the destructor of `locks`. Wait until the pointer is released before you
-// close it. All are released by then but those of requests that the destructor gave up. In the
-// child of a fork() nothing is called and nothing is released.
+// close it. All are released by then but those of requests that the destructor gave up. With
+// open_options::executor neither the destructor nor async_close() waits for that: the functions may
+// be called, and the pointers released, until run() of the context has returned, or the context is
+// gone. So let both own what they use. In the child of a fork() nothing is called and nothing is
+// released.
 //
 // What the URL says about how to connect (hosts, user, password, TLS) is rejected with
 // option_error, as it could not hold. So is a function for an engine that neither the store nor the

@@ -50,7 +50,7 @@ public:
     // For pawl itself.
     explicit lease(std::shared_ptr<runtime::lease_state> held);
 
-    // Releases in the background, as release() does. Never throws, never waits.
+    // Releases in the background, as release() does. Never throws, and never waits for the store.
     ~lease();
     lease(lease&&) noexcept = default;
     // Releases what this handle had, in the background.
@@ -109,9 +109,12 @@ public:
     void mark_not_started();
 
     // Told on pawl's loop, once at first and whenever the lease was renewed: when the job should
-    // stop, and when it must be dead; when the lease is lost, both are now. For guards outside this
-    // process. It must not block or throw. A new watch replaces the one before, and an empty one
-    // ends it. Blocks for nothing: it is told later.
+    // stop, and when it must be dead; when the lease is lost, both are now. Of a lease that is lost
+    // already it is told before this returns, on the calling thread. For guards outside this
+    // process. It must not block; what it throws ends the process.
+    // A new watch replaces the one before. An empty one ends it, and so does the end of the last
+    // handle. Both wait for a call that is under way on another thread, as the destructor of a
+    // std::stop_callback does: none comes after them. Does nothing in the child of a fork.
     using deadline_watch = std::function<void(instant stop_at, instant valid_until)>;
     void watch_deadline(deadline_watch watch);
 
@@ -134,6 +137,7 @@ public:
     explicit operator bool() const noexcept { return held_ != nullptr; }
 
 private:
+    friend class lease_set;
     runtime::lease_state& state() const;
     void let_go() noexcept;
 

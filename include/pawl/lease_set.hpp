@@ -61,6 +61,11 @@ public:
     // Why one of the leases was lost; nothing: none was.
     [[nodiscard]] std::optional<loss_reason> lost() const;
 
+    // Renews all leases now; made for renewal_mode::manual. True: all keys are still ours. False:
+    // one of the leases is lost, or the store did not answer for it. Blocks and throws as
+    // lease::renew() does, for one operation, however many keys there are.
+    [[nodiscard]] bool renew();
+
     // The work was never started: see lease::mark_not_started().
     void mark_not_started();
 

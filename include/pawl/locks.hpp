@@ -89,7 +89,8 @@ struct open_options {
 // its leases in one request. N threads that wait for one key cost the store one waiter.
 //
 // Thread-safe. Calls block for as long as the store takes, at most its timeout for each request,
-// unless they say otherwise. They must not be made from pawl's own loop: not from an observer, a
+// unless they say otherwise; one that claims a key that this object is releasing waits for that
+// first. They must not be made from pawl's own loop: not from an observer, a
 // stop callback or a coroutine on get_executor(); they throw std::logic_error there.
 //
 // Every call that takes a key throws option_error unless the key has 1 to 512 bytes of UTF-8
@@ -107,15 +108,15 @@ public:
     // engine without a journal where `options.journal` names it, and a URL that does not go with
     // `options.connections`. Throws store_error if the store cannot be opened. The first
     // operation contacts a server, not this call.
-    static locks open(std::string_view url, open_options options = {});
+    [[nodiscard]] static locks open(std::string_view url, open_options options = {});
 
     // Opens a store of your own, which keeps no journal. `make` is called once, with the executor
     // to run on, and what it throws is thrown on. `settings` are not checked: see store_settings
     // for their bounds. Throws option_error if `options.journal` names one, and for
     // `options.connections`.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
-    static locks open(const store_factory& make, store_settings settings,
-                      open_options options = {});
+    [[nodiscard]] static locks open(const store_factory& make, store_settings settings,
+                                    open_options options = {});
 
     // For pawl itself.
     explicit locks(std::unique_ptr<runtime::core> core);
@@ -125,7 +126,8 @@ public:
     // Leases that are still held are lost (loss_reason::closed): their stop tokens fire, and their
     // keys become free when the TTL has passed. Waits up to 200 ms for releases that have begun,
     // and for the store's answer to a call that blocks in another thread.
-    // With open_options::executor it waits for nothing, and all that follows in its context.
+    // With open_options::executor it waits for nothing, and all that follows in its context; only
+    // where that context is being destroyed on another thread, it waits until `locks` is closed.
     // REQUIRES: not on pawl's own loop, unless open_options::executor has it.
     ~locks();
 
@@ -140,8 +142,8 @@ public:
     locks& operator=(locks&& other) noexcept;
 
     // Claims the key once. Nothing if another process holds it, or the occurrence is done. A lease
-    // on the key whose release this object has begun is waited for. Throws option_error for options
-    // that validate() rejects.
+    // on the key whose release this object has begun is waited for, at most for twice the store's
+    // timeout. Throws option_error for options that validate() rejects.
     [[nodiscard]] acquired<lease> try_acquire(std::string_view key, const lease_options& options);
 
     // Waits for the key, at most for `wait`, or until `stop` is requested; nothing if it was busy

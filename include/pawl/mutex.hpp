@@ -17,6 +17,7 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -43,8 +44,9 @@ private:
 //
 // Thread-safe. A thread unlocks what it has locked, as with std::mutex. Mistakes throw
 // std::system_error with the code that the standard names: resource_deadlock_would_occur for a
-// second lock() by the thread that holds it, operation_not_permitted for unlock(), lease() and
-// check() by a thread that does not.
+// second lock() by the thread that holds it, operation_not_permitted for unlock(), lease(), renew()
+// and check() by a thread that does not. Both are about one object: a thread that locks the same
+// key by two of them waits for itself.
 //
 // The calls that lock throw store_error if the store failed, and hold nothing then. They must not
 // be made from pawl's own loop. The `locks` object may be moved. After its end they throw
@@ -54,7 +56,7 @@ class mutex {
 public:
     // Asks no store. Throws option_error for a key or options that locks::try_acquire() rejects,
     // for an occurrence, and for reentrancy::instance, by which two threads would hold it.
-    mutex(locks& at, std::string key, const lease_options& options);
+    [[nodiscard]] mutex(locks& at, std::string key, const lease_options& options);
 
     // Releases in the background what is still locked, as the destructor of a lease does.
     ~mutex();
@@ -68,6 +70,9 @@ public:
 
     // Waits for the key without a bound.
     void lock();
+
+    // Waits for the key until `stop` is requested. False: it was, and nothing is locked.
+    [[nodiscard]] bool lock(std::stop_token stop);
 
     // Asks once. False: another thread or process holds the key.
     [[nodiscard]] bool try_lock();
@@ -101,6 +106,10 @@ public:
     // this thread unlocks.
     [[nodiscard]] const pawl::lease& lease() const&;
     const pawl::lease& lease() const&& = delete;
+
+    // Renews the lease of the calling thread now; made for renewal_mode::manual. Answers, blocks
+    // and throws as lease::renew() does.
+    [[nodiscard]] bool renew();
 
     // Throws lease_lost unless the calling thread's lease is valid. Asks the clock, not the store.
     // What is written after it can still come late: only the token makes that safe.

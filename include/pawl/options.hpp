@@ -16,10 +16,11 @@ enum class renewal_mode {
     manual      // only lease::renew() does, such as just before each part of the work
 };
 
-// What a second claim of a key that this process holds already gets.
+// What a second claim of a key that the same `locks` object holds already gets.
 enum class reentrancy {
     none,     // it is busy; lease::share() still makes another handle
-    instance  // another handle on the same lease and token; the last handle releases it
+    instance  // another handle on the same lease and token, if that was claimed with `instance` as
+              // well; the last handle releases it. It does not keep threads apart
 };
 
 // Whether tokens have to rise even after the store lost data.
@@ -108,7 +109,8 @@ struct lease_options {
     double drift = 0.001;
 
     // How long before it expires at the store the lease stops being valid here.
-    // Default: 0, a fiftieth of the ttl and at least 5 ms. Below the ttl.
+    // Default: 0, a fiftieth of the ttl and at least 5 ms. Below the ttl less the grace that
+    // counts, so that the stop token fires while the lease is valid.
     millis margin{0};
 
     // What to do when the lease expired before its renewal arrived. Default: lose.
@@ -117,8 +119,8 @@ struct lease_options {
 
     // -- How it is claimed
 
-    // What a second claim in this process gets. Default: none. `instance` is rejected together with
-    // an occurrence.
+    // What a second claim by the same `locks` gets. Default: none. `instance` is rejected together
+    // with an occurrence.
     pawl::reentrancy reentrancy = pawl::reentrancy::none;
 
     // Whether tokens have to rise even after a loss of data. Default: issued.

@@ -166,11 +166,11 @@ struct scheduler_options {
     std::shared_ptr<schedule_observer> observer{};
 };
 
-// Runs jobs by their schedules. Thread-safe. It borrows its `locks`, which outlive it.
+// Runs jobs by their schedules. Thread-safe. It uses its `locks` until that ends, which ends run().
 class scheduler {
 public:
     // Throws option_error for options out of their bounds. Does not ask the store.
-    explicit scheduler(locks& where, scheduler_options options = {});
+    [[nodiscard]] explicit scheduler(locks& where, scheduler_options options = {});
 
     // May come after the end of its `locks`. REQUIRES: no run() is active.
     ~scheduler();

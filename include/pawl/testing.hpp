@@ -37,7 +37,8 @@ namespace pawl::testing {
 //
 // Runs, pauses and checkpoints are kept in a journal in memory, on the same time.
 //
-// Thread-safe. advance() must not run while a `locks` of this world is destroyed on another thread.
+// Thread-safe. advance(), lose() and thaw() must not run while a `locks` of this world is destroyed
+// on another thread.
 // The world outlives its `locks` and their leases.
 class world {
 public:
@@ -77,9 +78,10 @@ public:
     // as freeze() and advance() do.
     void thaw(const locks& process);
 
-    // Takes the key from its holder, whose process hears of it at once unless it is frozen: the
-    // stop token fires, and lease::lost() is loss_reason::taken. False: the key was not held.
-    // Throws std::logic_error where advance() does.
+    // Takes the key from its holder, whose process hears of it at once unless it is frozen, also
+    // while the store fails: the stop token fires, and lease::lost() is loss_reason::taken. False:
+    // the key was not held. Uses up no failure that is planned. Throws std::logic_error where
+    // advance() does.
     bool lose(std::string_view key);
 
     // The next `times` operations at the store fail, whichever process asks. One that fails with

@@ -34,6 +34,12 @@ constexpr std::int64_t number(occurrence which) noexcept {
     return static_cast<std::int64_t>(which);
 }
 
+// The occurrence that was due at `when`, to the millisecond below.
+[[nodiscard]] constexpr occurrence occurrence_at(
+    std::chrono::system_clock::time_point when) noexcept {
+    return occurrence{std::chrono::floor<millis>(when.time_since_epoch()).count()};
+}
+
 // When an occurrence counts as done, and thus what a crash in the middle of it means.
 enum class delivery {
     at_most_once,   // done when granted: a crash loses this occurrence

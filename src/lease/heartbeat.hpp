@@ -45,6 +45,8 @@ public:
     // `sent` is what renewal_sent() was told for the request that this answers.
     void renewal_answered(instant sent, renewal answer, instant now, double uniform);
     void stop_told() { stop_told_ = true; }
+    // From now on only its caller renews it.
+    void leave_renewal_to_caller() { how_.renew = renewal_mode::manual; }
 
     bool valid(instant now) const { return why(now) == loss::none; }
     loss why(instant now) const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace pawl::leasing {
 namespace {
 
@@ -44,6 +46,18 @@ TEST(Heartbeat, LeavesAThirdAttemptAfterTwoThatFailed) {
         return;
     }
     FAIL() << "only " << attempts << " attempts";
+}
+
+// What validate() does not look at is not computed with.
+TEST(Heartbeat, FractionsDoNotCountWhereItsCallerRenews) {
+    auto by_hand = options_of(10s);
+    by_hand.renew = renewal_mode::manual;
+    by_hand.renew_fraction = std::numeric_limits<double>::quiet_NaN();
+    by_hand.renew_jitter = 1e300;
+    const auto how = renewal_timing_of(by_hand);
+    EXPECT_EQ(how.renew_after, 0ns);
+    EXPECT_EQ(how.jitter, 0);
+    EXPECT_EQ(beating(by_hand).next(start).what, act::wait);
 }
 
 TEST(Heartbeat, RenewsAtThreeTenthsOfTheTtlWithTenPerCentOfJitter) {

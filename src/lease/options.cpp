@@ -184,7 +184,11 @@ renewal_timing renewal_timing_of(const lease_options& options) {
     const nanos margin = options.margin.count() > 0 ? nanos{options.margin}
                                                     : std::max<nanos>(how.ttl / 50, millis{5});
     how.trust = base::scaled(how.ttl, 1.0 - options.drift) - margin;
-    how.renew_after = base::scaled(how.ttl, options.renew_fraction);
+    // Of one that only its caller renews the fractions were not checked, and do not count.
+    if (options.renew == renewal_mode::automatic) {
+        how.renew_after = base::scaled(how.ttl, options.renew_fraction);
+        how.jitter = options.renew_jitter;
+    }
     how.retry_after = options.retry_period.count() > 0
                           ? nanos{std::min(options.retry_period, options.ttl)}
                           : how.renew_after / 3;
@@ -193,7 +197,6 @@ renewal_timing renewal_timing_of(const lease_options& options) {
     // The store ends the lifetime by its own clock, and ours may be slow (rule 8).
     if (options.max_lifetime.count() > 0)
         how.max_lifetime = base::scaled(nanos{options.max_lifetime}, 1.0 - options.drift) - margin;
-    how.jitter = options.renew_jitter;
     how.renew = options.renew;
     how.if_expired = options.if_expired;
     return how;

@@ -179,13 +179,17 @@ void loop::release_drivers(bool of_bodies) {
 void loop::begin_ending() noexcept {
     if (has_ended()) return;
     boost::asio::use_service<guests>(context_).remove(*this);
-    life_->ended_by = std::this_thread::get_id();
-    life_->ended.store(true, std::memory_order_release);
+    {
+        const std::lock_guard lock{mutex_};
+        life_->ended_by = std::this_thread::get_id();
+        life_->ended.store(true, std::memory_order_release);
+    }
     release_drivers(true);
 }
 
 // Bodies use the frames of those who wait for them, who are let go of last.
 void loop::finish_ending() noexcept {
+    const std::lock_guard ending{end_mutex_};
     // Its threads may post to the host.
     pool_.stop();
     guest_->end();
@@ -195,6 +199,11 @@ void loop::finish_ending() noexcept {
         own_turn_.wait(lock, [this] { return drivers_.empty(); });
     }
     keep_open_.reset();
+}
+
+std::unique_lock<std::mutex> loop::hold_end() {
+    if (life_->ended_by == std::this_thread::get_id()) return {};
+    return std::unique_lock{end_mutex_};
 }
 
 void loop::leave(std::shared_ptr<loop> self) {

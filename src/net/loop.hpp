@@ -99,6 +99,19 @@ public:
         return guest_ && (!life_ || life_->ended.load(std::memory_order_acquire));
     }
 
+    // Runs `use`, which must not wait for the loop, unless the loop has ended, and keeps the host
+    // of a guest from ending it meanwhile. Not on the loop. Thread-safe.
+    template <class Use>
+    bool unless_ended(Use use) {
+        const std::lock_guard lock{mutex_};
+        if (has_ended()) return false;
+        use();
+        return true;
+    }
+    // Of a guest that has ended: while it is kept, its host ends nothing of it. Not taken on the
+    // thread that ends it. Thread-safe.
+    std::unique_lock<std::mutex> hold_end();
+
     // Above the engines, no code reads another clock. On the loop only.
     instant now() const { return clocks_.now(); }
     time::wall_instant wall() const { return clocks_.wall(); }
@@ -242,6 +255,7 @@ private:
     timers& clocks_;
     // So that the thread that runs the context does not run out of work.
     std::optional<boost::asio::executor_work_guard<io_executor_type>> keep_open_;
+    std::mutex end_mutex_;  // taken before mutex_, by who ends a guest
     std::mutex mutex_;
     std::condition_variable own_turn_;
     // Under mutex_

@@ -44,6 +44,15 @@ async<grants_in_transit> acquire_each(std::shared_ptr<engine> where,
                                       const std::vector<std::string>& keys, lease_options options,
                                       instant until, std::stop_token stop) {
     grants_in_transit all;
+    // No caller has them yet, who could renew them.
+    const bool renewed_by_caller = options.renew == renewal_mode::manual;
+    if (renewed_by_caller) {
+        const lease_options usual;
+        options.renew = usual.renew;
+        options.renew_fraction = usual.renew_fraction;
+        options.renew_jitter = usual.renew_jitter;
+        options.retry_period = usual.retry_period;
+    }
     for (const auto& key : keys) {
         const wait_policy how_long{.wait = left_until(until, where->now())};
         auto wanted = key;
@@ -56,6 +65,7 @@ async<grants_in_transit> acquire_each(std::shared_ptr<engine> where,
         all.add(std::move(*held));
         options.acquire_jitter = millis{0};
     }
+    if (renewed_by_caller) all.leave_renewal_to_caller();
     co_return std::move(all);
 }
 

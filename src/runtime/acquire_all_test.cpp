@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -253,6 +255,32 @@ TEST(AcquireAll, IsAwaitedByAsioPrograms) {
     auto done = boost::asio::co_spawn(context, take_both(a), boost::asio::use_future);
     context.run();
     EXPECT_TRUE(done.get());
+}
+
+// Goal: the state of its stop outlasts what its callbacks end. Method: the first of two ends all.
+TEST(AcquireAll, ASetMayGoInItsOwnStopCallback) {
+    world one;
+    auto a = one.open(), b = one.open();
+    struct owned {
+        explicit owned(lease_set what) : held{std::move(what)} {}
+        lease_set held;
+        std::optional<std::stop_callback<std::function<void()>>> first, second;
+    };
+    auto all = a.acquire_all({"a", "b"}, {.ttl = 4s});
+    ASSERT_TRUE(all);
+    const auto token = all->token("a");
+    auto mine = std::make_unique<owned>(std::move(*all));
+    std::promise<void> gone;
+    const auto end = [&] {
+        if (!mine) return;
+        mine.reset();
+        gone.set_value();
+    };
+    mine->first.emplace(mine->held.stop_token(), end);
+    mine->second.emplace(mine->held.stop_token(), end);
+    ASSERT_TRUE(b.force_release("a", token, 0ms));
+    gone.get_future().wait();
+    EXPECT_TRUE(b.acquire("b", plain, 30s));
 }
 
 }  // namespace

@@ -28,7 +28,11 @@ public:
 private:
     struct request {
         std::stop_source both;
-        void operator()() { both.request_stop(); }
+        // What is called may end all of this: the state of the stop has to outlast that.
+        void operator()() {
+            auto kept = both;
+            kept.request_stop();
+        }
     };
 
     std::stop_source both_;

@@ -155,20 +155,31 @@ boost::asio::awaitable<bool> core::end(core& self) {
 }
 
 void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
-    if (what->loop().has_ended()) return;
     auto& self = *what;
-    const auto host = self.loop_->get_executor();
     // Destroyed on the thread that runs the context, and with the context where that ends first.
-    boost::asio::co_spawn(
-        host, end(self),
-        boost::asio::bind_executor(static_cast<const net::loop::io_executor_type&>(host),
-                                   [last = std::move(what)](const std::exception_ptr&, bool) {}));
+    const auto begin = [&] {
+        const auto host = self.loop_->get_executor();
+        boost::asio::co_spawn(host, end(self),
+                              boost::asio::bind_executor(
+                                  static_cast<const net::loop::io_executor_type&>(host),
+                                  [last = std::move(what)](const std::exception_ptr&, bool) {}));
+    };
+    // On that thread it may begin at once, and the context does not end meanwhile.
+    if (self.loop_->is_driving())
+        begin();
+    else
+        self.loop_->unless_ended(begin);
 }
 
 core::~core() {
     if (loop_->is_guest()) {
         closing_.request_stop();
-        if (loop_->has_ended()) link_->await_departures();
+        std::unique_lock<std::mutex> ending;
+        if (loop_->has_ended()) {
+            // First, as callers depart while it is being ended.
+            link_->await_departures();
+            ending = loop_->hold_end();
+        }
         link_->cut();
         net::loop::leave(loop_);
         engine_->close();
@@ -182,7 +193,8 @@ core::~core() {
 core& opened(core* where) {
     if (where == nullptr)
         throw std::logic_error{
-            "this locks object was moved from: use the one that it was moved to"};
+            "this locks object was moved from or closed: use the one that it was moved to, or open "
+            "another"};
     if (where->home()->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
     return *where;
 }

@@ -46,6 +46,13 @@ awaitable<release_outcome> give_back(std::shared_ptr<engine> self,
     co_return release_outcome::unknown;
 }
 
+release_outcome worse(release_outcome one, release_outcome other) {
+    using enum release_outcome;
+    for (const auto how : {lost, unknown, still_shared})
+        if (one == how || other == how) return how;
+    return released;
+}
+
 // What an observer throws ends the process wherever it is called: it must not come out of a call of
 // another caller's, who would leave a grant behind that none keeps.
 class guarded : public observer {
@@ -137,6 +144,8 @@ std::shared_ptr<lease_state> engine::share(const std::string& key) {
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
     if (!who || !who->kept || !who->valid(now())) return nullptr;
+    // Both have to have said so: who asked for a lease of its own is not made to share it.
+    if (who->options.reentrancy != reentrancy::instance) return nullptr;
     // One whose last handle has gone is on its way to the store: it has no owner any more.
     if (!who->add_handle()) return nullptr;
     return who;
@@ -262,7 +271,7 @@ std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted 
 }
 
 void engine::let_go(std::shared_ptr<lease_state> who) noexcept {
-    if (--who->handles == 0) release_in_background(std::move(who));
+    if (who->drop_handle()) release_in_background(std::move(who));
 }
 
 void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
@@ -278,7 +287,7 @@ void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
 }
 
 void engine::let_go_unused(std::shared_ptr<lease_state> who) noexcept {
-    if (--who->handles > 0) return;
+    if (!who->drop_handle()) return;
     // No caller can come any more.
     if (!who->shared.load(std::memory_order_acquire))
         who->not_started.store(true, std::memory_order_release);
@@ -313,8 +322,32 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     co_return outcome;
 }
 
-awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<lease_state> who) {
-    return renewer::renew_now(self->renewer_, std::move(who));
+awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
+                                           std::vector<std::shared_ptr<lease_state>> all) {
+    struct under_way {
+        std::size_t left;
+        release_outcome worst = release_outcome::released;
+        net::event done;
+    };
+    const auto rest = std::make_shared<under_way>(all.size());
+    const auto ended = [rest](const std::exception_ptr& raised, release_outcome how) {
+        rest->worst = worse(rest->worst, raised ? release_outcome::unknown : how);
+        if (--rest->left == 0) rest->done.set();
+    };
+    for (auto& who : all)
+        boost::asio::co_spawn(self->executor_, release(self, std::move(who)), ended);
+    auto waiting = rest->done.wait();
+    co_await std::move(waiting);
+    co_return rest->worst;
+}
+
+awaitable<renewal> engine::renew(std::shared_ptr<engine> self,
+                                 std::vector<std::shared_ptr<lease_state>> all) {
+    return renewer::renew_now(self->renewer_, std::move(all));
+}
+
+void engine::take_away(const std::string& key) {
+    if (const auto who = held(key)) renewer_->lose_now(who, loss_reason::taken);
 }
 
 }  // namespace pawl::runtime

@@ -74,8 +74,14 @@ public:
     static void let_go_unused(std::shared_ptr<lease_state> who) noexcept;
     static boost::asio::awaitable<release_outcome> release(std::shared_ptr<engine> self,
                                                            std::shared_ptr<lease_state> who);
+    // All at once; the worst of what they came to. REQUIRES: not empty.
+    static boost::asio::awaitable<release_outcome> release(
+        std::shared_ptr<engine> self, std::vector<std::shared_ptr<lease_state>> all);
+    // As one request; see renewer::renew_now().
     static boost::asio::awaitable<renewal> renew(std::shared_ptr<engine> self,
-                                                 std::shared_ptr<lease_state> who);
+                                                 std::vector<std::shared_ptr<lease_state>> all);
+    // Another client has taken the key. On the loop.
+    void take_away(const std::string& key);
     // For failures of what is asked of the store directly.
     void report_failure(std::string_view operation, const failure& why) const {
         if (watcher_) watcher_->on_store_failure(operation, why);

@@ -35,6 +35,10 @@ public:
         for (; !all_.empty(); all_.pop_back()) engine::let_go_unused(std::move(all_.back()));
     }
     bool empty() const noexcept { return all_.empty(); }
+    // On the loop.
+    void leave_renewal_to_caller() {
+        for (const auto& one : all_) one->beat.leave_renewal_to_caller();
+    }
     bool valid(instant now) const {
         for (const auto& one : all_)
             if (!one->valid(now)) return false;

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
@@ -100,6 +101,7 @@ TEST_F(Guest, WorksOnItsProgramsThreadAlone) {
         if (!lease) co_return;
         EXPECT_TRUE(co_await lease->async_renew());
         lease->watch_deadline([&](instant, instant) { told_on = std::this_thread::get_id(); });
+        EXPECT_TRUE(co_await lease->async_renew());
         EXPECT_EQ(co_await lease->async_release(), release_outcome::released);
         EXPECT_LE(threads_now(), before);
         co_await mine->async_close();
@@ -470,6 +472,53 @@ TEST_F(Guest, ABlockedCallerHasLeftBeforeTheObjectGoes) {
         }
         mine.reset();
         blocked.join();
+    }
+}
+
+// Goal: who has no `try`, because its calls throw nothing, needs none for its context either.
+TEST_F(Guest, ACallWithoutExceptionsIsToldOfTheEndAsAFailure) {
+    auto theirs = other.try_acquire("k", plain);
+    std::unique_ptr<locks> mine;
+    std::thread blocked;
+    std::optional<acquire_result<lease, failure>> told;
+    {
+        boost::asio::io_context brief{1};
+        mine = std::make_unique<locks>(one.open({.executor = brief.get_executor()}));
+        blocked = std::thread{[&] { told.emplace(mine->acquire("k", plain, 1h, std::nothrow)); }};
+        while (other.inspect("k")->waiters.value_or(0) == 0) brief.run_one_for(10ms);
+    }
+    blocked.join();
+    ASSERT_TRUE(std::holds_alternative<failure>(*told));
+    EXPECT_EQ(std::get<failure>(*told).code, errc::closed);
+}
+
+// Goal: an object and its context may go at once, on two threads. Method: the context is destroyed
+// on a thread of its own, and the object goes as soon as a lease hears of it, or just before.
+TEST_F(Guest, TheObjectMayGoWhileItsContextIsDestroyed) {
+    for (int i = 0; i < 50; ++i) {
+        auto brief = std::make_unique<boost::asio::io_context>(1);
+        auto mine = std::make_unique<locks>(one.open({.executor = brief->get_executor()}));
+        std::optional<lease> kept;
+        auto acquiring = [&]() -> awaitable<void> {
+            auto lease = co_await mine->async_try_acquire("k", plain);
+            if (lease) kept.emplace(std::move(*lease));
+        };
+        boost::asio::co_spawn(*brief, acquiring(), boost::asio::detached);
+        while (!kept) brief->run_one_for(10ms);
+        std::latch told{1};
+        std::optional<std::stop_callback<std::function<void()>>> on_stop;
+        on_stop.emplace(kept->stop_token(), [&] {
+            told.count_down();
+            for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();
+        });
+        std::thread ending{[&] { brief.reset(); }};
+        if (i % 2 == 0) told.wait();
+        mine.reset();
+        ending.join();
+        EXPECT_EQ(kept->lost(), loss_reason::closed);
+        on_stop.reset();
+        kept.reset();
+        EXPECT_TRUE(other.force_release("k", other.inspect("k")->holder, 0ms));
     }
 }
 

@@ -1,8 +1,7 @@
 #include <pawl/lease.hpp>
 
 #include "runtime/await_there.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/link.hpp"
+#include "runtime/last_handle.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,13 +12,14 @@ namespace {
 
 using boost::asio::awaitable;
 using runtime::engine;
+using runtime::last_handle;
 using runtime::lease_state;
 
 awaitable<bool> renew_on_loop(std::shared_ptr<lease_state> who) {
     if (!who) co_return false;
     auto way = who->home->enter();
     if (!way) co_return false;
-    auto renewing = engine::renew(way->running(), std::move(who));
+    auto renewing = engine::renew(way->running(), {std::move(who)});
     auto awaiting = runtime::await_there(std::move(way), std::move(renewing));
     try {
         const auto answer = co_await std::move(awaiting);
@@ -28,21 +28,6 @@ awaitable<bool> renew_on_loop(std::shared_ptr<lease_state> who) {
         co_return false;  // the loop went away meanwhile
     }
 }
-
-// The last handle, on its way into a coroutine that may never be awaited.
-class last_handle {
-public:
-    explicit last_handle(std::shared_ptr<lease_state> who) : who_{std::move(who)} {}
-    last_handle(last_handle&&) noexcept = default;
-    last_handle& operator=(last_handle&&) = delete;
-    ~last_handle() {
-        if (who_) engine::release_in_background(std::move(who_));
-    }
-    std::shared_ptr<lease_state> take() { return std::exchange(who_, nullptr); }
-
-private:
-    std::shared_ptr<lease_state> who_;
-};
 
 awaitable<release_outcome> release_on_loop(last_handle last) {
     auto who = last.take();
@@ -115,26 +100,23 @@ lease lease::share() const {
 
 bool lease::renew() {
     if (!held_) return false;
-    const runtime::link::visit here{*held_->home};
-    if (!here) return false;
-    try {
-        return here.loop().wait_for(engine::renew(here.running(), held_)) == renewal::renewed;
-    } catch (const store_error&) {
-        return false;  // the context of a guest went away meanwhile
-    }
+    return runtime::wait_at(*held_->home, renewal::unknown, [&](const auto& what) {
+               return engine::renew(what, {held_});
+           }) == renewal::renewed;
 }
 
 awaitable<bool> lease::async_renew() { return renew_on_loop(held_); }
 
 void lease::watch_deadline(deadline_watch watch) {
-    state().home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
-        boost::asio::post(where.get_executor(), [who = held_, heard = std::move(watch)]() mutable {
-            who->watch = std::move(heard);
-            if (!who->watch) return;
-            const auto latest = who->lost() ? who->now() : instant::max();
-            who->watch(std::min(who->beat.stop_at(), latest),
-                       std::min(who->beat.valid_until(), latest));
-        });
+    if (state().is_elsewhere()) return;
+    const bool ends = !watch;
+    held_->watch.replace(std::move(watch));
+    if (ends) return;
+    const auto now = held_->now();
+    // Of one that is lost already no loop tells anything more, and it may not be there.
+    if (held_->lost()) return held_->watch.tell(now, now);
+    held_->home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
+        boost::asio::post(where.get_executor(), [who = held_] { who->tell_deadlines(); });
     });
 }
 
@@ -144,19 +126,15 @@ release_outcome lease::release() {
         return release_outcome::lost;
     }
     auto who = std::move(held_);
-    if (--who->handles > 0) return release_outcome::still_shared;
+    if (!who->drop_handle()) return release_outcome::still_shared;
     const auto home = who->home;
-    const runtime::link::visit here{*home};
-    if (!here) return release_outcome::unknown;
     // Released in the background where this is no place to wait, which is thrown.
     last_handle last{who};
-    try {
-        const auto outcome = here.loop().wait_for(engine::release(here.running(), std::move(who)));
-        last.take();
-        return outcome;
-    } catch (const store_error&) {
-        return release_outcome::unknown;  // the context of a guest went away meanwhile
-    }
+    const auto outcome = runtime::wait_at(*home, release_outcome::unknown, [&](const auto& what) {
+        return engine::release(what, std::move(who));
+    });
+    last.take();
+    return outcome;
 }
 
 awaitable<release_outcome> lease::async_release() {
@@ -165,7 +143,7 @@ awaitable<release_outcome> lease::async_release() {
         return answer(release_outcome::lost);
     }
     auto who = std::move(held_);
-    if (--who->handles > 0) return answer(release_outcome::still_shared);
+    if (!who->drop_handle()) return answer(release_outcome::still_shared);
     return release_on_loop(last_handle{std::move(who)});
 }
 

@@ -1,13 +1,9 @@
 #include <pawl/lease_set.hpp>
 
 #include "net/fork_check.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
+#include "runtime/last_handle.hpp"
 
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,27 +12,21 @@
 namespace pawl {
 namespace {
 
+using runtime::engine;
+using runtime::last_handle;
+using runtime::lease_state;
+
 struct stop_all {
     std::stop_source all;
-    void operator()() const { all.request_stop(); }
+    // What is called may end the set: the state of the stop has to outlast that.
+    void operator()() const {
+        auto kept = all;
+        kept.request_stop();
+    }
 };
 
 [[noreturn]] void reject_empty() {
     throw std::logic_error{"this set of leases is empty: it was moved from or released"};
-}
-
-int gravity(release_outcome how) {
-    switch (how) {
-        case release_outcome::released:
-            return 0;
-        case release_outcome::still_shared:
-            return 1;
-        case release_outcome::unknown:
-            return 2;
-        case release_outcome::lost:
-            return 3;
-    }
-    return 3;
 }
 
 }  // namespace
@@ -114,23 +104,39 @@ void lease_set::mark_not_started() {
     for (auto& one : state_->leases) one.mark_not_started();
 }
 
+bool lease_set::renew() {
+    if (!state_ || state_->process.is_elsewhere()) return false;
+    std::vector<std::shared_ptr<lease_state>> all;
+    for (const auto& one : state_->leases) all.push_back(one.held_);
+    return runtime::wait_at(*all.front()->home, renewal::unknown, [&](const auto& what) {
+               return engine::renew(what, all);
+           }) == renewal::renewed;
+}
+
 release_outcome lease_set::release() {
     if (!state_) reject_empty();
     const auto ending = std::move(state_);
-    auto& leases = ending->leases;
-    // It throws where this is no place to wait. The others are asked for all at once: a store that
-    // is away does not cost the time of each.
-    auto worst = leases.back().release();
-    leases.pop_back();
-    boost::asio::io_context here;
-    std::vector<std::future<release_outcome>> answers;
-    for (auto one = leases.rbegin(); one != leases.rend(); ++one)
-        answers.push_back(
-            boost::asio::co_spawn(here, one->async_release(), boost::asio::use_future));
-    here.run();
-    for (auto& answer : answers)
-        if (const auto how = answer.get(); gravity(how) > gravity(worst)) worst = how;
-    return worst;
+    if (ending->process.is_elsewhere()) return release_outcome::lost;
+    bool shared = false;
+    std::vector<last_handle> last;
+    for (auto& one : ending->leases) {
+        auto who = std::move(one.held_);
+        if (who->drop_handle())
+            last.emplace_back(std::move(who));
+        else
+            shared = true;
+    }
+    if (last.empty()) return release_outcome::still_shared;
+    const auto home = last.front().get()->home;
+    // All at once: a store that is away does not cost the time of each. In the background where
+    // this is no place to wait, which is thrown.
+    const auto how = runtime::wait_at(*home, release_outcome::unknown, [&](const auto& what) {
+        std::vector<std::shared_ptr<lease_state>> all;
+        for (const auto& one : last) all.push_back(one.get());
+        return engine::release(what, std::move(all));
+    });
+    for (auto& one : last) one.take();
+    return shared && how == release_outcome::released ? release_outcome::still_shared : how;
 }
 
 }  // namespace pawl

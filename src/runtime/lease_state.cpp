@@ -1,6 +1,38 @@
 #include "runtime/lease_state.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace pawl::runtime {
+
+// One call at a time, but for what a watch does on its own thread.
+void deadline_observer::await_calls(std::unique_lock<std::mutex>& lock) {
+    const std::thread::id none;
+    if (caller_ == std::this_thread::get_id()) return;
+    returned_.wait(lock, [&] { return caller_ == none; });
+}
+
+void deadline_observer::replace(lease::deadline_watch watch) {
+    auto next = watch ? std::make_shared<const lease::deadline_watch>(std::move(watch)) : nullptr;
+    std::unique_lock lock{mutex_};
+    await_calls(lock);
+    watch_.swap(next);
+    lock.unlock();  // what the old one holds may come back here as it goes
+}
+
+void deadline_observer::tell(instant stop_at, instant valid_until) noexcept {
+    std::unique_lock lock{mutex_};
+    await_calls(lock);
+    if (!watch_) return;
+    const auto told = watch_;
+    const auto before = std::exchange(caller_, std::this_thread::get_id());
+    lock.unlock();
+    (*told)(stop_at, valid_until);
+    lock.lock();
+    caller_ = before;
+    lock.unlock();
+    returned_.notify_all();
+}
 
 lease_state::lease_state(grant won, std::string owner_name, const lease_options& how,
                          leasing::heartbeat machine, ticket in_turn, instant claimed_at,
@@ -43,6 +75,12 @@ bool lease_state::add_handle() noexcept {
     return false;
 }
 
+bool lease_state::drop_handle() noexcept {
+    if (--handles > 0) return false;
+    watch.replace({});
+    return true;
+}
+
 release_options lease_state::parting() const {
     release_options how;
     how.min_hold = options.hold_until_expiry ? release_options::until_expiry : options.min_hold;
@@ -53,7 +91,12 @@ release_options lease_state::parting() const {
 void lease_state::publish() {
     const auto end = beat.valid_until().time_since_epoch().count();
     if (valid_until_.exchange(end, std::memory_order_acq_rel) == end) return;
-    if (watch) watch(beat.stop_at(), beat.valid_until());
+    tell_deadlines();
+}
+
+void lease_state::tell_deadlines() noexcept {
+    const auto latest = lost() ? now() : instant::max();
+    watch.tell(std::min(beat.stop_at(), latest), std::min(beat.valid_until(), latest));
 }
 
 void lease_state::end(loss_reason why, instant now) {
@@ -61,7 +104,7 @@ void lease_state::end(loss_reason why, instant now) {
     turn.give_up();
     stop.request_stop();
     // Who was told to stop before has time until validity ends, as far as they know.
-    if (watch) watch(now, now);
+    watch.tell(now, now);
 }
 
 }  // namespace pawl::runtime

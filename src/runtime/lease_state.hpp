@@ -11,14 +11,36 @@
 #include <pawl/spi/lease_store.hpp>
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 namespace pawl::runtime {
 
 class link;
+
+// Whom a lease tells its deadlines. Thread-safe. The end of a watch waits for a call of it that is
+// under way on another thread.
+class deadline_observer {
+public:
+    void replace(lease::deadline_watch watch);
+    // What the watch throws ends the process: it must not come out of a call of another caller's.
+    void tell(instant stop_at, instant valid_until) noexcept;
+
+private:
+    using shared_watch = std::shared_ptr<const lease::deadline_watch>;
+    void await_calls(std::unique_lock<std::mutex>& lock);
+
+    std::mutex mutex_;
+    std::condition_variable returned_;
+    // Under mutex_
+    shared_watch watch_;
+    std::thread::id caller_;  // of the thread that is in it
+};
 
 class lease_state {
 public:
@@ -55,6 +77,9 @@ public:
     std::optional<loss_reason> lost(instant now) const noexcept;
     // False when the last handle has gone: the lease is being released.
     bool add_handle() noexcept;
+    // True: it was the last. Then the watch is told nothing more.
+    bool drop_handle() noexcept;
+    deadline_observer watch;
 
     // On the loop only
     leasing::heartbeat beat;
@@ -63,7 +88,6 @@ public:
     bool kept = false;    // the renewer drives it
     std::string claim_id{};
     bool claim_repeated = false;  // a copy of the claim may still be on its way to the store
-    lease::deadline_watch watch;
 
     held_lease request() const {
         return {key, token, options.ttl, options.max_lifetime, options.if_expired};
@@ -71,6 +95,7 @@ public:
     release_options parting() const;
     // Publishes what the machine has come to believe.
     void publish();
+    void tell_deadlines() noexcept;
     void end(loss_reason why, instant now);
 
 private:

@@ -18,6 +18,16 @@ using runtime::engine;
 // As runtime::blocking_call, which throws where `locks` is about to end.
 using visit = runtime::link::visit;
 
+// The answer of what is asked on the loop; its context may end under it.
+template <class T>
+result<T> ask(const visit& on, async<T> asking) {
+    try {
+        return on.loop().wait_for(std::move(asking));
+    } catch (const store_error&) {
+        return net::locks_closed();
+    }
+}
+
 }  // namespace
 
 acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
@@ -30,8 +40,8 @@ acquire_result<lease, failure> locks::acquire_with_reason(std::string_view key,
     check_claim(*on.running(), key, options, how_long);
     const runtime::listened_to whom{std::move(stop), {}, core.closing()};
     const runtime::combined_stop told{whom.program, whom.closing};
-    auto answer = on.loop().wait_for(engine::acquire_with_reason(on.running(), std::string{key},
-                                                                 options, how_long, told.token()));
+    auto answer = ask(on, engine::acquire_with_reason(on.running(), std::string{key}, options,
+                                                      how_long, told.token()));
     const bool called_off =
         answer.has_value() && std::holds_alternative<runtime::cancelled>(*answer);
     if (called_off && whom.was_closed()) return net::locks_closed();
@@ -54,7 +64,7 @@ result<std::optional<record>> locks::inspect(std::string_view key, std::nothrow_
     const visit on{*runtime::opened(core_.get()).home()};
     if (!on) return net::locks_closed();
     runtime::check_key(key);
-    return on.loop().wait_for(on.running()->store().inspect(std::string{key}));
+    return ask(on, on.running()->store().inspect(std::string{key}));
 }
 
 result<fence_result> locks::check_fence(std::string_view resource, fence_token token,
@@ -62,7 +72,7 @@ result<fence_result> locks::check_fence(std::string_view resource, fence_token t
     const visit on{*runtime::opened(core_.get()).home()};
     if (!on) return net::locks_closed();
     runtime::check_key(resource);
-    return on.loop().wait_for(on.running()->store().fence(std::string{resource}, token, rule));
+    return ask(on, on.running()->store().fence(std::string{resource}, token, rule));
 }
 
 }  // namespace pawl

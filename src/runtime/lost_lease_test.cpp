@@ -11,7 +11,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
+#include <latch>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -109,6 +112,74 @@ TEST(LostLease, AWatchOnALostLeaseIsToldSo) {
         told.notify_all();
     });
     told.wait(false);
+}
+
+// A std::stop_callback's destructor waits so too.
+TEST(LostLease, TheEndOfAWatchWaitsForItsCall) {
+    world one;
+    auto a = one.open();
+    std::optional<lease> held = a.try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    std::latch inside{1}, leave{1};
+    std::atomic<bool> ended{false};
+    held->watch_deadline([&](instant, instant) {
+        inside.count_down();
+        leave.wait();
+        EXPECT_FALSE(ended);
+    });
+    inside.wait();
+    std::thread ending{[&] {
+        held.reset();
+        ended = true;
+    }};
+    for (int i = 0; i < 10'000 && !ended; ++i) std::this_thread::yield();
+    leave.count_down();
+    ending.join();
+}
+
+TEST(LostLease, AWatchMayEndItself) {
+    world one;
+    auto a = one.open();
+    std::optional<lease> held = a.try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    std::promise<void> gone;
+    held->watch_deadline([&](instant, instant) {
+        held->watch_deadline({});
+        held.reset();
+        gone.set_value();
+    });
+    gone.get_future().wait();
+    EXPECT_TRUE(a.acquire("k", {.ttl = 1min}, 30s));
+}
+
+// A guard outside the process has to hear of it, whatever has gone by then.
+TEST(LostLease, AWatchThatComesAfterTheEndOfItsLocksIsToldSo) {
+    world one;
+    std::optional<locks> mine{one.open()};
+    std::optional<lease> held = mine->try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    mine.reset();
+    bool told = false;
+    held->watch_deadline([&](instant stop_at, instant valid_until) {
+        EXPECT_LE(stop_at, valid_until);
+        EXPECT_LE(valid_until, lease_clock::now());
+        told = true;
+    });
+    EXPECT_TRUE(told);
+}
+
+// It must not come out of a renewal, which would leave the lease without a heartbeat.
+TEST(LostLeaseDeathTest, AWatchThatThrowsEndsTheProcess) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            world one;
+            auto a = one.open();
+            auto held = a.try_acquire("k", {.ttl = 1min});
+            held->watch_deadline([](instant, instant) { throw std::runtime_error{"a mistake"}; });
+            std::promise<void>{}.get_future().wait();
+        },
+        "");
 }
 
 // Goal: a handle that goes in its own stop callback is released, and nothing else becomes of it.

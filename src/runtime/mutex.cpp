@@ -2,8 +2,10 @@
 
 #include "net/fork_check.hpp"
 #include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
+#include "runtime/grants_in_transit.hpp"
 
 #include <pawl/errors.hpp>
 #include <pawl/locks.hpp>
@@ -47,17 +49,19 @@ public:
         if (is_elsewhere()) throw std::logic_error{net::opened_before_fork};
     }
 
-    bool acquire(millis wait) {
+    bool acquire(millis wait, std::stop_token stop = {}) {
         check_here();
         if (find() != nullptr)
             reject(std::errc::resource_deadlock_would_occur,
                    "this thread has locked '" + key_ + "' already");
         const runtime::link::visit on{*home_};
         if (!on) throw store_error{net::locks_closed()};
+        const runtime::listened_to whom{std::move(stop), {}, closing_};
+        const runtime::combined_stop told{whom.program, whom.closing};
         auto answer = on.loop().wait_for(engine::acquire_with_reason(
-            on.running(), key_, options_, wait_policy{.wait = wait}, closing_));
-        if (std::holds_alternative<runtime::cancelled>(answer.value()))
-            throw store_error{net::locks_closed()};
+            on.running(), key_, options_, wait_policy{.wait = wait}, told.token()));
+        const bool called_off = std::holds_alternative<runtime::cancelled>(answer.value());
+        if (called_off && whom.was_closed()) throw store_error{net::locks_closed()};
         auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&answer.value());
         if (held == nullptr) return false;
         auto mine = std::make_unique<pawl::lease>(std::move(*held));
@@ -66,9 +70,9 @@ public:
         return true;
     }
 
-    const pawl::lease& held(const char* what) const {
+    pawl::lease& held(const char* what) const {
         check_here();
-        const auto* mine = find();
+        auto* mine = find();
         if (mine == nullptr) reject_stranger(what);
         return *mine;
     }
@@ -88,7 +92,7 @@ private:
         std::unique_ptr<pawl::lease> held;  // stays where it is while others come and go
     };
 
-    const pawl::lease* find() const {
+    pawl::lease* find() const {
         const std::lock_guard lock{mutex_};
         const auto mine = std::ranges::find(holders_, std::this_thread::get_id(), &holder::thread);
         return mine == holders_.end() ? nullptr : mine->held.get();
@@ -127,6 +131,12 @@ void mutex::lock() {
     while (!state_->acquire(wait_max)) continue;
 }
 
+bool mutex::lock(std::stop_token stop) {
+    while (!stop.stop_requested())
+        if (state_->acquire(wait_max, stop)) return true;
+    return false;
+}
+
 bool mutex::try_lock() { return state_->acquire(millis{0}); }
 bool mutex::wait_for_key(millis wait) { return state_->acquire(wait); }
 
@@ -142,6 +152,11 @@ release_outcome mutex::unlock_and_wait() {
 }
 
 const lease& mutex::lease() const& { return state_->held("lease()"); }
+
+bool mutex::renew() {
+    if (state_->is_elsewhere()) return false;
+    return state_->held("renew()").renew();
+}
 
 void mutex::check() const {
     if (state_->is_elsewhere()) throw lease_lost{key(), loss_reason::closed};

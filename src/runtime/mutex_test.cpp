@@ -207,7 +207,9 @@ TEST(Mutex, AStoreThatFailsIsSaidSoAndNothingIsLocked) {
 TEST(Mutex, WhatMakesNoSenseIsRejectedWhenItIsMade) {
     world one;
     auto a = one.open();
-    const auto make = [&](std::string key, lease_options how) { mutex{a, std::move(key), how}; };
+    const auto make = [&](std::string key, lease_options how) {
+        const mutex door{a, std::move(key), how};
+    };
     EXPECT_THROW(make("", plain), option_error);
     EXPECT_THROW(make("door", {}), option_error);
     EXPECT_THROW(make("door", {.ttl = 1min, .occurrence = occurrence{1}}), option_error);
@@ -322,6 +324,45 @@ TEST(Mutex, OneThatGoesReleasesWhatItHolds) {
     }
     EXPECT_TRUE(a.drain(10s));
     EXPECT_TRUE(b.try_acquire("door", plain));
+}
+
+// Who asked for a lease of its own is not made to share it by one that asks to share.
+TEST(Mutex, AClaimByInstanceDoesNotShareIt) {
+    world one;
+    auto a = one.open();
+    mutex door{a, "door", plain};
+    const std::lock_guard hold{door};
+    EXPECT_TRUE(rejected(a.try_acquire("door", {.ttl = 1min, .reentrancy = reentrancy::instance})));
+}
+
+TEST(Mutex, AWaitEndsWithItsStopToken) {
+    world one;
+    auto a = one.open(), b = one.open();
+    mutex mine{a, "door", plain}, theirs{b, "door", plain};
+    const std::lock_guard hold{mine};
+    std::stop_source stop;
+    std::optional<bool> locked;
+    std::thread waiter{[&] { locked = theirs.lock(stop.get_token()); }};
+    while (a.inspect("door")->waiters.value_or(0) == 0) std::this_thread::yield();
+    stop.request_stop();
+    waiter.join();
+    EXPECT_EQ(locked, false);
+    EXPECT_EQ(code_of([&] { theirs.unlock(); }), std::errc::operation_not_permitted);
+    EXPECT_FALSE(theirs.lock(stop.get_token()));
+}
+
+TEST(Mutex, ItsHolderRenewsIt) {
+    world one;
+    auto a = one.open(), b = one.open();
+    mutex door{a, "door", {.ttl = 1min, .renew = renewal_mode::manual}};
+    EXPECT_EQ(code_of([&] { static_cast<void>(door.renew()); }),
+              std::errc::operation_not_permitted);
+    const std::lock_guard hold{door};
+    const auto before = door.lease().valid_until();
+    EXPECT_TRUE(door.renew());
+    EXPECT_GT(door.lease().valid_until(), before);
+    ASSERT_TRUE(b.force_release("door", door.lease().token(), 0ms));
+    EXPECT_FALSE(door.renew());
 }
 
 }  // namespace

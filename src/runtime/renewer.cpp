@@ -166,24 +166,40 @@ boost::asio::awaitable<void> renewer::renew(std::shared_ptr<renewer> self, batch
     self->set_timer();
 }
 
-boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self,
-                                                   std::shared_ptr<lease_state> who) {
+boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self, batch all) {
     const auto sent = self->timer_.now();
     // What is lost is not kept from others any longer.
-    if (!who->kept || !who->valid(sent)) co_return renewal::lost;
-    std::vector<held_lease> requests{who->request()};
+    const auto lost =
+        std::erase_if(all, [&](const auto& who) { return !who->kept || !who->valid(sent); });
+    auto worst = lost > 0 ? renewal::lost : renewal::renewed;
+    if (all.empty()) co_return worst;
+    std::vector<held_lease> requests;
+    requests.reserve(all.size());
+    for (const auto& who : all) {
+        requests.push_back(who->request());
+        who->beat.renewal_sent(sent, self->uniform());
+    }
     const std::span<const held_lease> asked{requests};
-    who->beat.renewal_sent(sent, self->uniform());
     const auto answers = co_await self->store_->renew(asked);
-    const bool answered = answers.has_value() && answers->size() == 1;
+    const bool answered = answers.has_value() && answers->size() == all.size();
     if (answers.has_error() && self->watcher_)
         self->watcher_->on_store_failure("renew", answers.error());
-    const auto answer = answered ? answers->front() : renewal::unknown;
-    self->take_answer(who, sent, answer);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto answer = answered ? (*answers)[i] : renewal::unknown;
+        self->take_answer(all[i], sent, answer);
+        // Trust that has ended never comes back, however late the good news is.
+        const bool in_time = all[i]->valid(self->timer_.now());
+        if (answer == renewal::renewed && !in_time) answer = renewal::lost;
+        if (answer == renewal::lost || worst == renewal::renewed) worst = answer;
+    }
     self->set_timer();
-    // Trust that has ended never comes back, however late the good news is.
-    if (answer == renewal::renewed && !who->valid(self->timer_.now())) co_return renewal::lost;
-    co_return answer;
+    co_return worst;
+}
+
+void renewer::lose_now(const std::shared_ptr<lease_state>& who, loss_reason why) {
+    if (!who->kept) return;
+    queue_.erase(who);
+    lose(who, why);
 }
 
 }  // namespace pawl::runtime

@@ -34,14 +34,16 @@ public:
     void lose_all(loss_reason why);
     std::size_t size() const { return queue_.size(); }
 
-    // A renewal that a caller asks for, outside the renewal_timing.
-    static boost::asio::awaitable<renewal> renew_now(std::shared_ptr<renewer> self,
-                                                     std::shared_ptr<lease_state> who);
+    // A renewal that a caller asks for, outside the renewal_timing, as one request. The worst of
+    // the answers: `lost` before `unknown` before `renewed`. REQUIRES: not empty.
+    using batch = std::vector<std::shared_ptr<lease_state>>;
+    static boost::asio::awaitable<renewal> renew_now(std::shared_ptr<renewer> self, batch all);
+    // The store's answer to a renewal could not say more clearly that it is lost.
+    void lose_now(const std::shared_ptr<lease_state>& who, loss_reason why);
 
     double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
 
 private:
-    using batch = std::vector<std::shared_ptr<lease_state>>;
     struct sooner {
         bool operator()(const std::shared_ptr<lease_state>& a,
                         const std::shared_ptr<lease_state>& b) const {

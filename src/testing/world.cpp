@@ -72,11 +72,8 @@ awaitable<bool> fire(net::loop& where) {
 
 awaitable<instant> next_timer(net::loop& where) { co_return where.clocks().next(); }
 
-awaitable<bool> renew_if_held(std::shared_ptr<runtime::engine> what, std::string key) {
-    const auto held = what ? what->held(key) : nullptr;
-    if (!held) co_return false;
-    auto renewing = runtime::engine::renew(what, held);
-    co_await std::move(renewing);
+awaitable<bool> take_away(std::shared_ptr<runtime::engine> what, std::string key) {
+    if (what) what->take_away(key);
     co_return true;
 }
 
@@ -136,7 +133,7 @@ public:
             !data_->force_release(key, seen->holder, millis{0}))
             return false;
         const std::lock_guard turning{turn_mutex_};
-        for (auto* loop : awake()) loop->wait_for(renew_if_held(engine_of(*loop), key));
+        for (auto* loop : awake()) loop->wait_for(take_away(engine_of(*loop), key));
         turn_to(clock_.now());
         return true;
     }
@@ -159,7 +156,7 @@ private:
     void check_may_turn() {
         const std::lock_guard lock{mutex_};
         for (const auto& one : processes_)
-            if (const auto* loop = one.loop(); loop != nullptr && loop->is_driving())
+            if (const auto way = one.home->enter(); way && way->loop().is_driving())
                 throw std::logic_error{
                     "the time of a world was turned in a callback on pawl's own loop, such as a "
                     "stop callback: turn it on another thread"};
@@ -169,8 +166,8 @@ private:
         const std::lock_guard lock{mutex_};
         bool found = false;
         for (auto& one : processes_) {
-            auto* loop = one.loop();
-            if (loop == nullptr || !is_loop_of(which, *loop)) continue;
+            const auto way = one.home->enter();
+            if (!way || !is_loop_of(which, way->loop())) continue;
             one.frozen = frozen;
             found = true;
         }

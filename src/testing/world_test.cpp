@@ -23,10 +23,6 @@ constexpr lease_options plain{.ttl = 30s};
 
 bool rejected(const acquired<lease>& what) { return !what; }
 
-occurrence due_at(std::chrono::system_clock::time_point when) {
-    return occurrence{std::chrono::floor<millis>(when).time_since_epoch().count()};
-}
-
 // Hours of renewals take no time, and no other is granted the key meanwhile.
 TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     world one;
@@ -115,6 +111,19 @@ TEST(World, WhatIsTakenIsToldAtOnce) {
     EXPECT_FALSE(one.lose("k"));
     EXPECT_TRUE(lease->stop_token().stop_requested());
     EXPECT_EQ(lease->lost(), loss_reason::taken);
+    EXPECT_TRUE(b.try_acquire("k", plain));
+}
+
+// Its holder is told by the world, whatever the store answers, and no failure is used up by it.
+TEST(World, WhatIsTakenIsToldAlsoWhileTheStoreFails) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", plain);
+    ASSERT_TRUE(lease);
+    one.fail_next(errc::unreachable);
+    EXPECT_TRUE(one.lose("k"));
+    EXPECT_EQ(lease->lost(), loss_reason::taken);
+    EXPECT_THROW(static_cast<void>(b.try_acquire("k", plain)), store_error);
     EXPECT_TRUE(b.try_acquire("k", plain));
 }
 
@@ -255,7 +264,7 @@ TEST(World, OccurrencesAreDueByItsWallTime) {
     EXPECT_EQ(one.wall(), begins);
     auto a = one.open();
     lease_options daily = plain;
-    daily.occurrence = due_at(begins + 24h);
+    daily.occurrence = occurrence_at(begins + 24h);
     EXPECT_TRUE(rejected(a.try_acquire("report", daily)));
     one.advance(24h);
     EXPECT_EQ(one.wall(), begins + 24h);
@@ -303,7 +312,7 @@ TEST(World, KeepsRunsAndCheckpoints) {
                  EXPECT_TRUE(now.checkpoint("row 17"));
                  throw std::runtime_error{"cut off"};
              }};
-    work.lease.occurrence = due_at(std::chrono::floor<std::chrono::minutes>(one.wall()));
+    work.lease.occurrence = occurrence_at(std::chrono::floor<std::chrono::minutes>(one.wall()));
     work.lease.delivery = delivery::at_least_once;
     EXPECT_THROW((void)a.run(work), std::runtime_error);
     std::string found;
@@ -324,6 +333,35 @@ TEST(World, SlotsAndSeveralKeysGoByTheTimeToo) {
     EXPECT_FALSE(both->valid());
     EXPECT_TRUE(b.try_acquire_slot("gpu", 1, plain));
     EXPECT_TRUE(b.acquire_all({"x", "y"}, plain));
+}
+
+// No caller has what the call holds while it waits, who could renew it.
+TEST(World, WhatASetHoldsIsRenewedWhileItWaitsAlsoUnderManualRenewal) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto theirs = a.try_acquire("b", plain);
+    ASSERT_TRUE(theirs);
+    std::optional<lease_set> all;
+    std::thread waiter{[&] {
+        all = b.acquire_all({"a", "b"}, {.ttl = 10s, .renew = renewal_mode::manual}, 1min);
+    }};
+    EXPECT_TRUE(eventually([&] { return a.inspect("b")->waiters.value_or(0) > 0; }));
+    const auto first = a.inspect("a")->holder;
+    for (int i = 0; i < 30; ++i) one.advance(1s);
+    EXPECT_EQ(a.inspect("a")->holder, first);
+    theirs->release();
+    waiter.join();
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->token("a"), first);
+    // From now on its caller alone renews it.
+    for (int i = 0; i < 5; ++i) {
+        one.advance(4s);
+        EXPECT_TRUE(all->renew());
+    }
+    EXPECT_TRUE(all->valid());
+    one.advance(11s);
+    EXPECT_FALSE(all->valid());
+    EXPECT_FALSE(all->renew());
 }
 
 // The same test does the same each time: what chance decides is drawn from the world.

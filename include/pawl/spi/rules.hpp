@@ -2,10 +2,10 @@
 // read, decide and write inside one exclusive transaction.
 //
 // Nothing here reads a clock or touches a disk, and every function may be called from any thread.
-// An engine keeps one lease_state for each key and one token for each fenced resource. It reads it,
-// calls the function of the verb, and writes it back if the function changed it, all in one atomic
-// step. Engines that decide inside the store, such as by a script, state the same rules there; the
-// conformance suite holds both to the same laws.
+// An engine keeps one lease_record for each key and one token for each fenced resource. It reads
+// it, calls the function of the verb, and writes it back if the function changed it, all in one
+// atomic step. Engines that decide inside the store, such as by a script, state the same rules
+// there; the conformance suite holds both to the same laws.
 #pragma once
 
 #include <pawl/spi/lease_store.hpp>

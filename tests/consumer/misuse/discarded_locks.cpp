@@ -1,0 +1,2 @@
+// wants: nodiscard
+void wrong() { pawl::locks::open("memory:"); }

@@ -1,0 +1,2 @@
+// wants: nodiscard
+void wrong(pawl::locks& locks) { pawl::mutex{locks, "k", {.ttl = std::chrono::seconds{30}}}; }

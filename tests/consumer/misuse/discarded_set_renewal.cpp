@@ -1,0 +1,2 @@
+// wants: nodiscard
+void wrong(pawl::lease_set& all) { all.renew(); }
