@@ -165,21 +165,20 @@ void core::end_in_its_context(std::unique_ptr<core> what) noexcept {
                                   [last = std::move(what)](const std::exception_ptr&, bool) {}));
     };
     // On that thread it may begin at once, and the context does not end meanwhile.
-    if (self.loop_->is_driving())
-        begin();
-    else
-        self.loop_->unless_ended(begin);
+    if (self.loop_->is_driving()) return begin();
+    if (self.loop_->unless_ended(begin)) return;
+    // It has ended, or is being ended on another thread, which lets callers depart first.
+    self.closing_.request_stop();
+    self.link_->await_departures();
+    const auto where = self.loop_;
+    const auto ending = where->hold_end();
+    what.reset();
 }
 
 core::~core() {
     if (loop_->is_guest()) {
         closing_.request_stop();
-        std::unique_lock<std::mutex> ending;
-        if (loop_->has_ended()) {
-            // First, as callers depart while it is being ended.
-            link_->await_departures();
-            ending = loop_->hold_end();
-        }
+        if (loop_->has_ended()) link_->await_departures();
         link_->cut();
         net::loop::leave(loop_);
         engine_->close();
