@@ -1,25 +1,26 @@
--- KEYS index; ARGV lock_prefix from to limit; reply {now_us, key, record, key, record...}, at most `limit` of them
+-- KEYS index; ARGV lock_prefix from to limit; reply {now_us, place, key, record, key, record...}: at most `limit` records, and the key behind
+-- which there may be more, else ''
 local clock = redis.call('TIME')
-local found = {clock[1] * 1000000 + clock[2]}
-local from, want = ARGV[2], tonumber(ARGV[4])
-repeat
-  local members = redis.call('ZRANGEBYLEX', KEYS[1], from, ARGV[3], 'LIMIT', 0, want)
-  if #members == 0 then break end
-  local names, dead = {}, {}
-  for i = 1, #members do names[i] = ARGV[1] .. members[i] end
-  local packed = redis.call('MGET', unpack(names))
+local found = {clock[1] * 1000000 + clock[2], ''}
+local from, limit, count = ARGV[2], tonumber(ARGV[4]), 0
+-- One more than asked for tells whether there is another page.
+local portion = limit + 1
+-- No other client is answered meanwhile: where many are dead, the caller asks again.
+for _ = 1, 5 do
+  local members, packed = walk(KEYS[1], ARGV[1], from, ARGV[3], portion)
   for i = 1, #members do
     if packed[i] then
+      if count == limit then return found end
+      count = count + 1
       found[#found + 1] = members[i]
       found[#found + 1] = packed[i]
-    else
-      dead[#dead + 1] = members[i]
     end
+    found[2] = members[i]
   end
-  -- A record outlived by its index entry. On a read-only replica the entry stays.
-  if #dead > 0 then redis.pcall('ZREM', KEYS[1], unpack(dead)) end
-  from = '(' .. members[#members]
-  local full = #members == want
-  want = #dead
-until want == 0 or not full
+  if #members < portion then
+    found[2] = ''
+    return found
+  end
+  from, portion = '(' .. found[2], math.max(limit + 1 - count, 100)
+end
 return found

@@ -1,6 +1,7 @@
 // A Redis Cluster: where keys are, what moves, and what a node's death does.
 #include "test_support/servers/redis_cluster.hpp"
 #include "engines/redis/client/slots.hpp"
+#include "engines/redis/store/index_fixture.hpp"
 #include "engines/redis/store/redis_failover_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -114,6 +115,36 @@ TEST_F(ClusterAtRest, TenThousandRoundsLeaveNothingBehind) {
     round(0, 10'000);
     EXPECT_EQ(names(), keys_before);
     EXPECT_EQ(clients_of(cluster()), clients_before);
+}
+
+// Goal: keys that died in one shard neither hide nor hold up those of the others. Method: two
+// shards have thousands of them.
+TEST_F(ClusterAtRest, DeadKeysOfAShardAreDroppedBesideTheOthers) {
+    auto mine = open_client(nodes_of(cluster()));
+    for (int i = 0; i < 50; ++i) mine.granted(fresh_claim("key/" + std::to_string(i), 60s));
+    for (const std::size_t shard : {3u, 200u})
+        add_dead_names(cluster().node(cluster().owner_of(shard_slot(shard))),
+                       "pawl{" + shard_tag(shard) + "}:locks", 3'000);
+    EXPECT_EQ(mine.all("", 7).size(), 50u);
+    long names = 0;
+    for (std::size_t shard = 0; shard < cluster_shards; ++shard)
+        names += std::stol(cluster()
+                               .node(cluster().owner_of(shard_slot(shard)))
+                               .ask({"ZCARD", "pawl{" + shard_tag(shard) + "}:locks"}));
+    EXPECT_EQ(names, 50);
+}
+
+// Goal: keys that are used once leave nothing behind. Method: other keys of their shard are
+// granted.
+TEST_F(ClusterAtRest, GrantsSweepTheirShard) {
+    auto mine = open_client(nodes_of(cluster()));
+    const auto shard = shard_of_key("key");
+    const auto& node = cluster().node(cluster().owner_of(shard_slot(shard)));
+    const auto index = "pawl{" + shard_tag(shard) + "}:locks";
+    add_dead_names(node, index, 1'000);
+    for (int i = 0; i < 1'000; ++i)
+        EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
+    until([&] { return node.ask({"ZRANGE", index, "0", "-1"}) == "key"; });
 }
 
 TEST_F(ClusterAtRest, TenThousandLeasesAreRenewedInOneBatch) {

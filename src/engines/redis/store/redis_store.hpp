@@ -4,6 +4,7 @@
 #include "base/number.hpp"
 #include "engines/redis/client/servers.hpp"
 #include "engines/redis/client/slots.hpp"
+#include "engines/redis/store/index_sweep.hpp"
 #include "engines/redis/store/make_redis_store.hpp"
 #include "engines/rules/store/retention.hpp"
 
@@ -57,7 +58,9 @@ public:
           names_{names_for(*settings_)},
           retention_{rules::kept_for(settings_->common.retention).count()},
           servers_{servers::make(where, settings_)},
-          met_(names_.size(), false) {}
+          executor_{where.get_executor()},
+          met_(names_.size(), false),
+          sweeps_{std::make_shared<std::vector<index_sweep>>(names_.size())} {}
 
     ~redis_store() override { servers_->close_from_anywhere(); }
 
@@ -87,7 +90,8 @@ private:
     script_call acquire_alone(const claim& wanted, const spot& at) const;
     void add_claim(script_call& call, const claim& wanted, std::size_t shard) const;
     script_call fence_call(const std::string& resource, fence_token token, fence_rule rule) const;
-    result<acquire_result<grant>> read_result(const claim& wanted, const reply& got) const;
+    result<acquire_result<grant>> read_result(const claim& wanted, const reply& got);
+    void sweep_behind(const claim& granted);
     boost::asio::awaitable<void> mark_shards();
     async<acquire_result<grant>> acquire_listed(claim wanted);
     async<acquire_result<grant>> acquire_with_care(claim wanted);
@@ -99,9 +103,8 @@ private:
     std::optional<failure> take_renewals(answer& got, const std::vector<std::size_t>& which,
                                          std::vector<renewal>& answers) const;
 
-    script_call list_call(const names& in, std::string_view prefix, std::string_view after,
-                          std::size_t limit) const;
-    result<page> read_page(const reply& got, std::size_t limit) const;
+    result<page> read_page(const reply& got) const;
+    async<page> list_alone(std::string prefix, std::string after, std::size_t limit);
     async<page> list_sharded(std::string prefix, std::string after, std::size_t limit);
 
     async<std::optional<record>> look(std::string key);
@@ -118,12 +121,15 @@ private:
     const std::vector<names> names_;  // of each shard; one unless in a cluster
     const std::int64_t retention_;
     const std::shared_ptr<servers> servers_;
+    const net::loop::executor_type executor_;
 
     // On the loop only
     std::vector<bool> met_;  // the shards whose data this client has met, under a quarantine
     bool marked_ = false;    // every shard of the cluster has been given its marker
-    instant whole_from_{};   // until then the cluster is quarantined as a whole
-    std::string scratch_;    // the command being encoded; copied before anybody else encodes
+    // Of each shard; shared with the sweep that is under way.
+    const std::shared_ptr<std::vector<index_sweep>> sweeps_;
+    instant whole_from_{};  // until then the cluster is quarantined as a whole
+    std::string scratch_;   // the command being encoded; copied before anybody else encodes
 };
 
 }  // namespace pawl::redis

@@ -1,5 +1,6 @@
 // What only Redis has: its scripts, its connection, and the ways in which its server rejects. What
 // every store must do is in test_support/conformance.
+#include "engines/redis/store/index_fixture.hpp"
 #include "engines/redis/store/make_redis_store.hpp"
 
 #include "test_support/conformance/client.hpp"
@@ -133,6 +134,47 @@ TEST(RedisStore, ListingDropsWhatHasDied) {
     EXPECT_EQ(server.ask({"ZCARD", "pawl:locks"}), "1");
 }
 
+// Goal: a list does not hold the server up, however many keys have died. Method: how many looks at
+// the index the server counts for each script; the page ends all the same.
+TEST(RedisStore, AListLooksAtSomeDeadKeysAtATime) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    EXPECT_TRUE(*mine.release("z", mine.granted(fresh_claim("z"))));
+    add_dead_names(server, "pawl:locks", 20'000);
+    server.ask({"CONFIG", "RESETSTAT"});
+    const auto seen = mine.all("", 100);
+    ASSERT_EQ(seen.size(), 1u);
+    EXPECT_EQ(seen.front().key, "z");
+    EXPECT_LE(calls_of(server, "zrangebylex"), 10 * calls_of(server, "evalsha"));
+    EXPECT_EQ(server.ask({"ZCARD", "pawl:locks"}), "1");
+}
+
+// Goal: keys that are used once leave nothing behind, though no client lists. Method: their records
+// die, and another key is granted.
+TEST(RedisStore, GrantsSweepWhatHasDied) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    add_dead_names(server, "pawl:locks", 2'000);
+    const auto live = mine.granted(fresh_claim("a/live", 60s));
+    for (int i = 0; i < 3'000; ++i)
+        EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
+    until([&] { return server.ask({"ZRANGE", "pawl:locks", "0", "-1"}) == "a/live\nkey"; });
+    EXPECT_EQ(mine.show("a/live").holder, live);
+}
+
+// Goal: the same in a program that claims one key and ends. Method: many of them.
+TEST(RedisStore, ShortProgramsSweepTogether) {
+    redis_server server;
+    add_dead_names(server, "pawl:locks", 500);
+    until(
+        [&] {
+            auto one = open(on_port(server.port()));
+            EXPECT_TRUE(*one.release("key", one.granted(fresh_claim("key"))));
+            return server.ask({"ZCARD", "pawl:locks"}) != "501";
+        },
+        60s);
+}
+
 TEST(RedisStore, ADatabaseIsAWorldOfItsOwn) {
     redis_server server;
     auto there = on_port(server.port());
@@ -219,15 +261,7 @@ TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
     tcp_proxy proxy{server.port()};
     auto mine = open(impatient(proxy.port()));
     auto direct = open(on_port(server.port()));
-    const auto calls = [&] {
-        const auto stats = server.ask({"INFO", "commandstats"});
-        const auto at = stats.find("cmdstat_time");
-        std::smatch found;
-        const std::regex count{"cmdstat_time:calls=([0-9]+)"};
-        return at != std::string::npos && std::regex_search(stats, found, count)
-                   ? std::stoi(found[1])
-                   : 0;
-    };
+    const auto calls = [&] { return calls_of(server, "time"); };
     const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
     const auto before = calls();

@@ -22,11 +22,12 @@ private:
     scripts();
 
     // The scripts are views of these.
-    const std::string acquire_text_, fence_text_, release_text_, watch_text_;
+    const std::string acquire_text_, fence_text_, release_text_, watch_text_, list_text_,
+        sweep_text_;
 
 public:
     const script acquire, withdraw, renew, release, force_release, inspect, inspect_many, list,
-        watch, fence;
+        sweep, watch, fence;
 };
 
 }  // namespace pawl::redis

@@ -6,6 +6,8 @@
 
 #include <pawl/spi/rules.hpp>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -151,10 +153,31 @@ async<acquire_result<grant>> redis_store::give_back(claim wanted, failure why) {
     co_return failure{errc::rejected, why.detail + ": the grant was given back, or expires"};
 }
 
-result<acquire_result<grant>> redis_store::read_result(const claim& wanted,
-                                                       const reply& got) const {
-    if (got.is_integer())
+namespace {
+
+boost::asio::awaitable<void> sweep_index(std::shared_ptr<servers> through,
+                                         std::shared_ptr<std::vector<index_sweep>> sweeps,
+                                         std::size_t shard, script_call call) {
+    const auto got = co_await through->run(call, shard);
+    (*sweeps)[shard].ended(got);
+}
+
+}  // namespace
+
+// In the background, so that no claimer waits for it.
+void redis_store::sweep_behind(const claim& granted) {
+    const auto at = spot_of(granted.key);
+    auto call = (*sweeps_)[at.shard].granted(at.in.index, at.in.lock, granted.key);
+    if (!call) return;
+    boost::asio::co_spawn(executor_, sweep_index(servers_, sweeps_, at.shard, *std::move(call)),
+                          boost::asio::detached);
+}
+
+result<acquire_result<grant>> redis_store::read_result(const claim& wanted, const reply& got) {
+    if (got.is_integer()) {
+        sweep_behind(wanted);
         return acquire_result<grant>{grant{wanted.key, token_of(got), wanted.ttl}};
+    }
     const auto& parts = got.elements;
     if (parts.size() < 2 || !parts[0].is_integer() || !parts[1].is_integer())
         return unexpected("acquire");

@@ -1,7 +1,6 @@
 #include "engines/redis/store/redis_store.hpp"
 
 #include "base/ensure.hpp"
-#include "base/prefix.hpp"
 #include "engines/redis/client/error_mapping.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/pages.hpp"
@@ -13,6 +12,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -105,71 +105,60 @@ async<std::vector<std::optional<record>>> redis_store::inspect_many(std::vector<
     co_return all;
 }
 
-script_call redis_store::list_call(const names& in, std::string_view prefix, std::string_view after,
-                                   std::size_t limit) const {
-    script_call call{scripts::all().list, 1};
-    call.add(in.index).add(in.lock);
-    if (after >= prefix && !after.empty())
-        call.add("(", after);
-    else
-        call.add("[", prefix);
-    if (const auto end = base::end_of_prefix(std::string{prefix}))
-        call.add("(", *end);
-    else
-        call.add("+");
-    call.add(static_cast<std::int64_t>(limit));
-    return call;
-}
-
-// `next` is the last key that was read where there may be more.
-result<page> redis_store::read_page(const reply& got, std::size_t limit) const {
-    const auto& parts = got.elements;
-    if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1) return unexpected("list");
+// `next` is the key behind which there may be more.
+result<page> redis_store::read_page(const reply& got) const {
     page found;
-    for (std::size_t i = 1; i + 1 < parts.size(); i += 2) {
-        auto one = parse_record(parts[i].text, parts[i + 1].text, parts[0].number);
+    const bool is_list = read_list(got, [&](const auto& key, const auto& packed, auto now_us) {
+        auto one = parse_record(key, packed, now_us);
         if (one.has_error())
-            found.records.push_back(rules::unreadable(parts[i].text));
+            found.records.push_back(rules::unreadable(key));
         else if (*one)
             found.records.push_back(std::move(**one));
-    }
-    if (parts.size() / 2 >= limit) found.next = parts[parts.size() - 2].text;
+    });
+    if (!is_list) return unexpected("list");
+    found.next = place_in_list(got);
     return found;
 }
 
 async<page> redis_store::list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
     base::ensure(limit >= 1 && limit <= page_limit_max);
-    page found;
-    if (servers_->is_cluster()) {
-        auto merged = co_await list_sharded(prefix, after, limit);
-        if (merged.has_error()) co_return merged;
-        found = std::move(*merged);
-    } else {
-        // One more than asked for tells whether there is another page.
-        const auto call = list_call(names_.front(), prefix, after, limit + 1);
-        const auto got = co_await servers_->run(call, 0);
-        if (got.has_error()) co_return got.error();
-        auto read = read_page(*got, limit + 1);
-        if (read.has_error()) co_return read;
-        found = std::move(*read);
-        if (const auto& parts = got->elements; parts.size() / 2 > limit) {
-            // The one more may be no record that is shown.
-            if (!found.records.empty() && found.records.back().key == found.next)
-                found.records.pop_back();
-            found.next = parts[2 * limit - 1].text;
-        }
-    }
+    auto listing = servers_->is_cluster() ? list_sharded(prefix, after, limit)
+                                          : list_alone(prefix, after, limit);
+    auto found = co_await std::move(listing);
+    if (found.has_error()) co_return found;
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     if (state.cancelled() != boost::asio::cancellation_type::none) co_return found;
-    if (!found.records.empty()) co_await count_waiters(found.records);
+    if (!found->records.empty()) co_await count_waiters(found->records);
+    co_return found;
+}
+
+// Where many keys are dead it takes several looks. What the time does not suffice for is left to
+// the next page.
+async<page> redis_store::list_alone(std::string prefix, std::string after, std::size_t limit) {
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    const auto deadline = servers_->deadline_from_now();
+    page found;
+    found.next = std::move(after);
+    do {
+        const auto call = list_call(names_.front().index, names_.front().lock, prefix, found.next,
+                                    limit - found.records.size());
+        const auto got = co_await servers_->run(call, 0);
+        if (got.has_error()) co_return got.error();
+        auto more = read_page(*got);
+        if (more.has_error()) co_return more;
+        found.next = std::move(more->next);
+        std::move(more->records.begin(), more->records.end(), std::back_inserter(found.records));
+    } while (found.records.size() < limit && !found.next.empty() && lease_clock::now() < deadline &&
+             state.cancelled() == boost::asio::cancellation_type::none);
     co_return found;
 }
 
 // Every shard has its own index in byte order: the pages of all are merged. A shard is asked for a
 // little more than its share, and again where that was not enough.
 async<page> redis_store::list_sharded(std::string prefix, std::string after, std::size_t limit) {
-    const auto portion = limit / cluster_shards * 2 + 8;
+    const auto portion = limit / cluster_shards * 2 + 7;
+    const auto deadline = servers_->deadline_from_now();
     std::vector<page> read(cluster_shards);
     std::vector<std::size_t> hungry;
     for (std::size_t shard = 0; shard < cluster_shards; ++shard) {
@@ -181,12 +170,14 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
         std::vector<sharded_call> calls;
         calls.reserve(hungry.size());
         for (const auto shard : hungry)
-            calls.push_back({list_call(names_[shard], prefix, read[shard].next, portion), shard});
+            calls.push_back({list_call(names_[shard].index, names_[shard].lock, prefix,
+                                       read[shard].next, portion),
+                             shard});
         const auto got = co_await servers_->run_all(std::move(calls));
         for (std::size_t i = 0; i < hungry.size(); ++i) {
             if (got[i].has_error()) co_return got[i].error();
             if (got[i]->is_error()) co_return explain_rejection(servers_->place(), got[i]->text);
-            auto more = read_page(*got[i], portion);
+            auto more = read_page(*got[i]);
             if (more.has_error()) co_return more;
             std::reverse(more->records.begin(), more->records.end());
             read[hungry[i]] = std::move(*more);
@@ -195,7 +186,7 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
         const auto state = co_await boost::asio::this_coro::cancellation_state;
         if (state.cancelled() != boost::asio::cancellation_type::none)
             co_return failure{errc::unreachable, servers_->place() + ": cancelled by the caller"};
-        if (merge_pages(read, limit, merged)) break;
+        if (merge_pages(read, limit, merged) || lease_clock::now() >= deadline) break;
         for (std::size_t shard = 0; shard < cluster_shards; ++shard)
             if (read[shard].records.empty() && !read[shard].next.empty()) hungry.push_back(shard);
     }

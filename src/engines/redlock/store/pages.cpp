@@ -1,6 +1,6 @@
 #include "engines/redlock/store/pages.hpp"
 
-#include "base/prefix.hpp"
+#include "engines/redis/store/pages.hpp"
 #include "engines/redis/store/scripts.hpp"
 #include "engines/redlock/store/lock_text.hpp"
 
@@ -77,57 +77,64 @@ boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
     }
 }
 
-redis::script_call list_call(const quorum& among, const std::string& prefix,
-                             const std::string& after, std::size_t limit) {
-    const auto end = base::end_of_prefix(prefix);
-    redis::script_call call{redis::scripts::all().list, 1};
-    call.add(among.index).add(among.lock_prefix);
-    if (after >= prefix && !after.empty())
-        call.add("(", after);
-    else
-        call.add("[", prefix);
-    if (end)
-        call.add("(", *end);
-    else
-        call.add("+");
-    // One more than asked for tells whether there is another page.
-    return call.add(static_cast<std::int64_t>(limit + 1));
-}
-
 // The pages of several nodes laid over each other. A node says nothing about what lies behind the
-// last key of a full page.
+// place up to which it has looked.
 struct overlay {
     std::size_t pages = 0;
-    std::optional<std::string> horizon;  // the first last key of a full page
+    std::optional<std::string> horizon;  // the first such place
     std::map<std::string, std::vector<observation>> keys;
 };
 
-bool lay_over(overlay& all, const redis::reply& got, std::size_t limit) {
-    const auto& parts = got.elements;
-    if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1) return false;
-    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
-        all.keys[parts[i].text].push_back(parse_record(parts[i + 1].text, parts[0].number));
-    if (parts.size() / 2 > limit) {
-        const auto& last = parts[parts.size() - 2].text;
-        if (!all.horizon || last < *all.horizon) all.horizon = last;
-    }
+bool lay_over(overlay& all, const redis::reply& got) {
+    const bool is_list =
+        redis::read_list(got, [&](const auto& key, const auto& packed, auto now_us) {
+            all.keys[key].push_back(parse_record(packed, now_us));
+        });
+    if (!is_list) return false;
+    const auto& place = redis::place_in_list(got);
+    if (!place.empty() && (!all.horizon || place < *all.horizon)) all.horizon = place;
     ++all.pages;
     return true;
 }
 
-page cut_page(const quorum& among, overlay& all, std::size_t limit) {
-    page found;
+// Adds what the nodes say together, up to `limit` records in all.
+void add_page(const quorum& among, overlay& all, std::size_t limit, page& found) {
     for (auto& [key, seen] : all.keys) {
-        if ((all.horizon && key > *all.horizon) || found.records.size() == limit) {
-            found.next = found.records.empty() ? found.next : found.records.back().key;
-            return found;
+        if (all.horizon && key > *all.horizon) break;
+        if (found.records.size() == limit) {
+            found.next = found.records.back().key;
+            return;
         }
         seen.resize(all.pages);
         auto one = merge(key, seen, among.size(), among.majority());
         if (one) found.records.push_back(std::move(*one));
     }
-    if (all.horizon) found.next = *all.horizon;
-    return found;
+    found.next = all.horizon.value_or(std::string{});
+}
+
+// One look at all nodes.
+async<bool> read_further(std::shared_ptr<quorum> among, std::string prefix, std::size_t limit,
+                         instant deadline, page& found) {
+    const auto want = limit - found.records.size();
+    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
+        whom.ask(redis::list_call(among->index, among->lock_prefix, prefix, found.next, want),
+                 deadline, std::move(taker));
+    };
+    const auto votes = among->ask(look);
+    const auto majority = among->majority();
+    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
+    co_await votes->until(enough);
+    overlay all;
+    for (std::size_t i = 0; i < among->size(); ++i) {
+        const auto& got = votes->answers()[i];
+        if (got && got->has_value() && !lay_over(all, **got))
+            co_return among->unexpected(i, "list");
+    }
+    if (all.pages < majority) co_return among->minority(*votes, errc::unreachable);
+    if (votes->was_cancelled())
+        co_return failure{errc::unreachable, among->at(0)->place() + ": cancelled by the caller"};
+    add_page(*among, all, limit, found);
+    co_return true;
 }
 
 }  // namespace
@@ -152,26 +159,18 @@ async<std::optional<record>> look_at(std::shared_ptr<quorum> among, std::string 
     co_return std::optional<record>{std::move(one.front())};
 }
 
+// Where many keys are dead it takes several looks. What the time does not suffice for is left to
+// the next page.
 async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::string after,
                       std::size_t limit) {
     const auto deadline = among->deadline();
-    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
-        whom.ask(list_call(*among, prefix, after, limit), deadline, std::move(taker));
-    };
-    const auto votes = among->ask(look);
-    const auto majority = among->majority();
-    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
-    co_await votes->until(enough);
-    overlay all;
-    for (std::size_t i = 0; i < among->size(); ++i) {
-        const auto& got = votes->answers()[i];
-        if (got && got->has_value() && !lay_over(all, **got, limit))
-            co_return among->unexpected(i, "list");
-    }
-    if (all.pages < majority) co_return among->minority(*votes, errc::unreachable);
-    if (votes->was_cancelled())
-        co_return failure{errc::unreachable, among->at(0)->place() + ": cancelled by the caller"};
-    auto found = cut_page(*among, all, limit);
+    page found;
+    found.next = std::move(after);
+    do {
+        auto reading = read_further(among, prefix, limit, deadline, found);
+        const auto read = co_await std::move(reading);
+        if (read.has_error()) co_return read.error();
+    } while (found.records.size() < limit && !found.next.empty() && lease_clock::now() < deadline);
     if (!found.records.empty()) co_await count_waiters(among, found.records);
     co_return found;
 }

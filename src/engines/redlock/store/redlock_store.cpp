@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "engines/redis/store/index_sweep.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redlock/store/acquisition.hpp"
 #include "engines/redlock/store/examination.hpp"
@@ -47,6 +48,7 @@ public:
     redlock_store(net::loop& where, redlock_settings settings)
         : among_{std::make_shared<quorum>(where, std::move(settings))},
           attempts_{base::fresh_id().substr(0, 12)},
+          sweeps_{std::make_shared<std::vector<redis::index_sweep>>(among_->size())},
           random_{base::fresh_seed()} {}
 
     ~redlock_store() override { among_->close_from_anywhere(); }
@@ -61,6 +63,7 @@ public:
 
 private:
     const store_settings& settings() const noexcept { return among_->settings(); }
+    void sweep_behind(const std::string& granted);
     boost::asio::awaitable<bool> pause_before_retry(int tries, instant give_up);
     async<bool> force_release_everywhere(std::string key, fence_token token, millis delay,
                                          instant deadline, bool also_elsewhere);
@@ -74,6 +77,8 @@ private:
 
     // On the loop only
     held_leases held_;
+    // Of each node; shared with the sweeps that are under way.
+    const std::shared_ptr<std::vector<redis::index_sweep>> sweeps_;
     std::uint64_t attempts_made_ = 0;
     std::minstd_rand random_;
 };
@@ -103,6 +108,7 @@ async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
         auto outcome = attempt->outcome();
         if (const auto* won = std::get_if<majority_claim::won>(&outcome)) {
             held_.keep(wanted.key, won->token, {id, wanted.owner, sent + wanted.ttl});
+            sweep_behind(wanted.key);
             co_return acquire_result<grant>{grant{wanted.key, won->token, wanted.ttl}};
         }
         if (const auto* why = std::get_if<failure>(&outcome)) co_return *why;
@@ -112,6 +118,18 @@ async<acquire_result<grant>> redlock_store::acquire(claim wanted) {
         const auto paused = co_await pause_before_retry(tries, give_up);
         if (!paused)
             co_return acquire_result<grant>{std::get<majority_claim::split>(outcome).meanwhile};
+    }
+}
+
+// Each node by itself, in the background.
+void redlock_store::sweep_behind(const std::string& granted) {
+    for (std::size_t i = 0; i < among_->size(); ++i) {
+        auto& whom = *among_->at(i);
+        if (whom.is_down()) continue;
+        auto call = (*sweeps_)[i].granted(among_->index, among_->lock_prefix, granted);
+        if (!call) continue;
+        whom.ask(*std::move(call), among_->deadline(),
+                 [sweeps = sweeps_, i](const node_answer& got) { (*sweeps)[i].ended(got); });
     }
 }
 
