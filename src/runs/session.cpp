@@ -125,9 +125,9 @@ std::function<bool(const std::string& key, fence_token under)> lease_look(
 
 bool is_one_to_prune_after(std::string_view id) noexcept { return id.starts_with('0'); }
 
-awaitable<void> prune(std::shared_ptr<journal> where, std::string job, std::size_t kept) {
+async<std::size_t> prune(std::shared_ptr<journal> where, std::string job, std::size_t kept) {
     auto pruning = where->prune(std::move(job), kept, millis{0}, prune_bite);
-    co_await std::move(pruning);
+    co_return co_await std::move(pruning);
 }
 
 awaitable<void> prune_own(std::shared_ptr<journal> where, std::string job) {

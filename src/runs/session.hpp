@@ -113,8 +113,7 @@ std::function<bool(const std::string& key, fence_token under)> lease_look(
 // it.
 bool is_one_to_prune_after(std::string_view id) noexcept;
 // Lets a bite of the old runs of a job go; what is left, or fails, is the next one's.
-boost::asio::awaitable<void> prune(std::shared_ptr<journal> where, std::string job,
-                                   std::size_t kept);
+async<std::size_t> prune(std::shared_ptr<journal> where, std::string job, std::size_t kept);
 // The same for runs that belong to no job of an agent's, which would say how many are to be kept.
 boost::asio::awaitable<void> prune_own(std::shared_ptr<journal> where, std::string job);
 

@@ -248,7 +248,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     }
     if (wanted.kind == request_kind::trigger) control_.on_answered(wanted.id);
     if (home && node_.records && home->is_time_to_prune())
-        node_.spawn(runs::prune(node_.records, plan->name, plan->runs_kept()));
+        node_.prune(plan->name, plan->runs_kept());
     // Then its claim is given back with its occurrence; that of one before it may have run.
     if (how_it_ended == ending::not_started && which->unresolved &&
         which->unresolved->occurrence == wanted.occurrence)

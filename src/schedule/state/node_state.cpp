@@ -1,6 +1,7 @@
 #include "schedule/state/node_state.hpp"
 
 #include "net/unattended.hpp"
+#include "schedule/job/log_text.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -16,6 +17,15 @@ awaitable<void> keep_alive([[maybe_unused]] std::shared_ptr<const void> home,
     // A local, so that what is left of it when the loop goes is gone before its home may be.
     auto running = std::move(what);
     co_await std::move(running);
+}
+
+awaitable<void> prune_runs(node_state& node, std::string job, std::size_t kept) {
+    auto pruning = runs::prune(node.records, job, kept);
+    const auto pruned = co_await std::move(pruning);
+    if (pruned.has_error() && !node.unpruned)
+        node.log(log_level::debug,
+                 "old runs not removed " + job_field(job) + ": " + pruned.error().detail);
+    node.unpruned = pruned.has_error();
 }
 
 }  // namespace
@@ -38,6 +48,10 @@ void node_state::spawn(awaitable<void> what) {
     // know.
     boost::asio::co_spawn(loop.get_executor(), keep_alive(home.lock(), std::move(what)),
                           net::unattended{});
+}
+
+void node_state::prune(std::string job, std::size_t kept) {
+    spawn(prune_runs(*this, std::move(job), kept));
 }
 
 }  // namespace pawl::schedule

@@ -17,6 +17,7 @@
 #include <memory>
 #include <random>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 namespace pawl::schedule {
@@ -42,6 +43,8 @@ struct node_state {
     }
     // REQUIRES: `home` is set.
     void spawn(boost::asio::awaitable<void> what);
+    // In the background; REQUIRES: `home` and `records` are set.
+    void prune(std::string job, std::size_t kept);
     millis timeout_with_journal() const noexcept {
         return journal_down ? journal_timeout_down : runs::journal_timeout;
     }
@@ -66,6 +69,7 @@ struct node_state {
     bool stopping = false;  // nothing more is claimed
     bool journal_down = false;
     bool store_down = false;
+    bool unpruned = false;  // the last prune failed, which is in the log
 };
 
 }  // namespace pawl::schedule

@@ -90,8 +90,7 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
             // A job may be skipped more often than it runs.
             const auto home = which->owner.lock();
             if (*told && home && home->is_time_to_prune())
-                node_.spawn(
-                    runs::prune(node_.records, which->plan->name, which->plan->runs_kept()));
+                node_.prune(which->plan->name, which->plan->runs_kept());
             continue;
         }
         if (!one.told)

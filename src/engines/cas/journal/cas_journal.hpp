@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,7 @@ private:
     struct beats;
     struct beats_of_run;
     struct removal;
+    struct excess;
     struct control_entry;
     using control_entries = std::vector<control_entry>;
     struct control_reading;
@@ -181,6 +183,8 @@ private:
                                   std::size_t which);
 
     boost::asio::awaitable<void> sweep(index_entry entry, instant until);
+    async<std::unordered_set<std::uint64_t>> active_runs(std::string job);
+    async<excess> find_excess(std::string job, std::size_t keep, std::int64_t ended_before);
     static async<void> remove_run(std::shared_ptr<cas_journal> self, std::shared_ptr<removal> all,
                                   std::size_t which);
     async<void> remove_oldest(std::shared_ptr<removal> all, std::vector<index_entry> entries,

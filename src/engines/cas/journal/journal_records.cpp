@@ -59,6 +59,10 @@ result<std::uint64_t> journal_records::fresh_number() {
     return last_number_;
 }
 
+std::int64_t journal_records::time_of(std::uint64_t number) noexcept {
+    return static_cast<std::int64_t>(number >> number_bits_below_a_milli);
+}
+
 async<seen> journal_records::read(std::string key, instant until) {
     const auto self = shared_from_this();
     record_name name{record_kind::journal, std::move(key)};

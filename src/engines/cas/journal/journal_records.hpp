@@ -44,6 +44,8 @@ public:
     result<std::int64_t> latest_time() const;
     // Rises with time, and with every call.
     result<std::uint64_t> fresh_number();
+    // When such a number was made, in Unix milliseconds.
+    static std::int64_t time_of(std::uint64_t number) noexcept;
     std::string fresh_nonce() { return versioned_records_->fresh_nonce(); }
 
     async<seen> read(std::string key, instant until);
