@@ -83,15 +83,18 @@ bool is_lost_for_sure(const vote_count& seen, std::size_t majority) {
     return seen.held + seen.silent < majority;
 }
 
-// Held by too few; those that are free may make a majority. How many hold the lease after that.
-async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
-                                  std::size_t lease, instant deadline) {
+// Held by too few; those that are free may make a majority. Who holds the lease after that: one
+// that did not answer may.
+async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
+                                 std::size_t lease, instant deadline) {
     const auto leases = all->size();
     const auto additions = std::make_shared<round>(among->size());
     const auto seen = count(votes, lease, leases);
+    std::vector<bool> asked(among->size(), false);
     for (std::size_t i = 0; i < among->size(); ++i) {
         const auto& said = votes.answers()[i];
-        if (is_legible(said, leases) && (*said)->text[lease] == 'f')
+        asked[i] = is_legible(said, leases) && (*said)->text[lease] == 'f';
+        if (asked[i])
             top_up(among, i, all, lease, deadline, additions->taker(i));
         else
             additions->take(i, failure{errc::unreachable, {}});
@@ -104,10 +107,16 @@ async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& vo
         return yes >= needed;
     };
     co_await additions->until(enough);
-    std::size_t holders = seen.held;
-    for (const auto& got : additions->answers())
-        if (got && got->has_value() && (*got)->number == 1) ++holders;
-    co_return holders;
+    vote_count after{.held = seen.held, .free = 0, .silent = seen.silent};
+    for (std::size_t i = 0; i < among->size(); ++i) {
+        if (!asked[i]) continue;
+        const auto& got = additions->answers()[i];
+        if (!got || got->has_error())
+            ++after.silent;
+        else if ((*got)->number == 1)
+            ++after.held;
+    }
+    co_return after;
 }
 
 // The claims of the leases; those that no node knows any more are looked for.
@@ -168,7 +177,7 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
 
     for (std::size_t i = 0; i < count_of; ++i) {
         const auto& one = (*all)[i];
-        const auto seen = count(*votes, i, count_of);
+        auto seen = count(*votes, i, count_of);
         auto answer = renewal::lost;
         const bool may_carry_on =
             seen.held > 0 || one.lease.if_expired == expired_renewal::extend_if_unclaimed;
@@ -176,8 +185,9 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
             answer = renewal::renewed;
         } else if (may_carry_on && seen.held + seen.free >= majority) {
             auto joining = hold_by_top_up(among, *votes, all, i, deadline);
-            const auto holders = co_await std::move(joining);
-            if (*holders >= majority) answer = renewal::renewed;
+            const auto joined = co_await std::move(joining);
+            seen = *joined;
+            if (seen.held >= majority) answer = renewal::renewed;
         }
         if (answer == renewal::lost && !is_lost_for_sure(seen, majority)) answer = renewal::unknown;
         (*renewed)[i] = answer == renewal::renewed;
