@@ -19,6 +19,9 @@ end
 local packed = redis.call('GET', KEYS[1])
 local last, watched, done, withdrawn, repeated = 0, '-', '-', '-', false
 if packed then
+  if string.sub(packed, 1, 2) ~= '1 ' then
+    return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+  end
   local till = tonumber(string.sub(packed, 20, 35))
   if string.sub(packed, 73, 76) ~= '- - ' then
     done, withdrawn = string.match(packed, '^(%S+) (%S+) ', 73)

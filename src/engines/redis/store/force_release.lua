@@ -1,6 +1,9 @@
 -- KEYS lock; ARGV token retention_ms channel delay_ms; reply 1 if this token held the key, or without delay was the newest of one in cooldown, else 0
 local packed = redis.call('GET', KEYS[1])
 if not packed then return 0 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local holder, till, last, acquired, watched, rest =
   string.match(packed, '^1 (%d+) (%d+) (%d+) (%d+) (%S) (.*)$')
 if not holder then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end

@@ -2,6 +2,9 @@
 -- `now` and `till`, the end of the lease or of its cooldown, both in us.
 local packed = redis.call('GET', KEYS[1])
 if not packed then return 0 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local till = tonumber(string.sub(packed, 20, 35))

@@ -89,6 +89,28 @@ TEST(RedisStore, ARecordThatAnotherProgramWroteIsRejected) {
     expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "WRONGTYPE");
 }
 
+// Goal: a record of a newer layout, which another pawl beside this one has written, is neither
+// misread nor written over. Method: a live record and an expired one get another version in front.
+TEST(RedisStore, ARecordOfAnotherVersionIsLeftAsItIs) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    for (const auto ttl : {60s, 0s}) {
+        const auto wanted = fresh_claim("key", ttl + 1ms);
+        const auto token = mine.granted(wanted);
+        auto text = server.ask({"GET", "pawl:lock:key"});
+        text.front() = '2';
+        server.ask({"SET", "pawl:lock:key", text});
+        const auto words = "another version of pawl";
+        expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, words);
+        expect_failure(mine.withdraw({"key", wanted.id}), errc::rejected, words);
+        expect_failure(mine.release("key", token, {.done = occurrence{7}}), errc::rejected, words);
+        expect_failure(mine.force_release("key", token, 0ms), errc::rejected, words);
+        EXPECT_EQ(mine.renew(conformance::lease_of("key", token, 60s)), renewal::unknown);
+        EXPECT_EQ(server.ask({"GET", "pawl:lock:key"}), text);
+        server.ask({"DEL", "pawl:lock:key"});
+    }
+}
+
 TEST(RedisStore, OneUnreadableRecordHidesNoOther) {
     redis_server server;
     auto mine = open(on_port(server.port()));

@@ -7,7 +7,9 @@ for i = 1, #KEYS do
   answers[i] = '0'
   local at = i * 4 - 2
   local one = packed[i]
-  if one and string.sub(one, 1, 18) == '1 ' .. ARGV[at] then
+  if one and string.sub(one, 1, 2) ~= '1 ' then
+    answers[i] = '?'
+  elseif one and string.sub(one, 1, 18) == '1 ' .. ARGV[at] then
     local till, acquired = tonumber(string.sub(one, 20, 35)), tonumber(string.sub(one, 54, 69))
     if not (till and acquired) then
       answers[i] = '?'

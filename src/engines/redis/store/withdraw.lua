@@ -2,6 +2,9 @@
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local packed = redis.call('GET', KEYS[1]) or string.format('1 %016d %016d %016d %016d - - - - ', 0, 0, 0, 0)
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local holder, till, last, acquired, watched, done, withdrawn, id, owner =
   string.match(packed, '^1 (%d+) (%d+) (%d+) (%d+) (%S) (%S+) (%S+) (%S+) (.*)$')
 if not holder then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end

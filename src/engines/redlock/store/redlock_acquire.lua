@@ -13,6 +13,9 @@ end
 local packed = redis.call('GET', KEYS[2])
 local last, watched, done, withdrawn, repeated = 0, '-', '-', '-', false
 if packed then
+  if string.sub(packed, 1, 2) ~= '1 ' then
+    return redis.error_reply('PAWL cannot read the record ' .. KEYS[2] .. ': another version of pawl has written it')
+  end
   local till = tonumber(string.sub(packed, 20, 35))
   local id, attempt, owner
   done, withdrawn, id, attempt, owner = string.match(packed, '^(%S+) (%S+) (%S+) (%S+) (.*)$', 75)

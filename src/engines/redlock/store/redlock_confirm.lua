@@ -2,6 +2,9 @@
 if left > 0 then return 0 end
 local packed = redis.call('GET', KEYS[2])
 if not packed then return 0 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[2] .. ': another version of pawl has written it')
+end
 local till, last = tonumber(string.sub(packed, 20, 35)), string.sub(packed, 37, 52)
 local done, rest, id = string.match(packed, '^(%S+) (%S+ (%S+) .*)$', 75)
 if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[2]) end

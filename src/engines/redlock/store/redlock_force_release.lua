@@ -7,6 +7,9 @@ if not packed then
   if ARGV[5] == 'held' then return 0 end
   packed = string.format('1 %016d %016d %016d %016d - - - - - - ', 0, 0, 0, now)
 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local till, last = tonumber(string.sub(packed, 20, 35)), string.sub(packed, 37, 52)
 if not till or not string.find(packed, '^%S+ %S+ %S+ %S+ ', 75) then
   return redis.error_reply('PAWL cannot read the record ' .. KEYS[1])

@@ -119,6 +119,31 @@ redlock_settings over_tls(const redlock_servers& servers, const std::string& ca)
     return settings;
 }
 
+// Goal: a record of a newer layout, which another pawl beside this one has written, is neither
+// misread nor written over. Method: the records of all nodes get another version in front.
+TEST(RedlockRejection, RecordsOfAnotherVersionAreLeftAsTheyAre) {
+    redlock_servers servers{3, {}};
+    auto mine = open(on_ports(servers.ports(), 2s));
+    const auto wanted = fresh_claim("key", 60s);
+    const auto token = mine.granted(wanted);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto read = [&] { return servers.at(i).ask({"GET", "pawl:redlock:key"}); };
+        until([&] { return read().size() > 70 && read()[70] == 'c'; });
+        texts.push_back(read());
+        texts.back().front() = '2';
+        servers.at(i).ask({"SET", "pawl:redlock:key", texts.back()});
+    }
+    const std::vector<std::string> words{"another version of pawl"};
+    EXPECT_EQ(mine.renew(conformance::lease_of("key", token, 60s)), renewal::unknown);
+    expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, words);
+    expect_failure(mine.force_release("key", token, 0ms), errc::outcome_unknown, words);
+    EXPECT_TRUE(mine.withdraw({"key", wanted.id}).has_error());
+    EXPECT_TRUE(mine.release("key", token).has_error());
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(servers.at(i).ask({"GET", "pawl:redlock:key"}), texts[i]);
+}
+
 TEST(RedlockRejection, CertificatesOfAMajorityMustBeGood) {
     const auto made = std::make_shared<const certificates>();
     redis_options secure;

@@ -6,6 +6,9 @@ if not packed then
   if ARGV[2] == '' then return 0 end
   packed = string.format('1 %016d %016d %016d %016d - - - - - - ', 0, 0, 0, now)
 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local till, last = tonumber(string.sub(packed, 20, 35)), string.sub(packed, 37, 52)
 local done, rest, id = string.match(packed, '^(%S+) (%S+ (%S+) .*)$', 75)
 if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end

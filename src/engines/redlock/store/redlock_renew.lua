@@ -16,7 +16,7 @@ for i = 1, count do
     local acquired = tonumber(string.sub(one, 54, 69))
     local phase, own = string.sub(one, 71, 71), string.match(one, '^%S+ %S+ (%S+) ', 75)
     local mine = phase ~= '-' and own == id
-    if not (till and acquired) then
+    if string.sub(one, 1, 2) ~= '1 ' or not (till and acquired) then
       answer = 'u'
     elseif mine and phase == 'c' and string.sub(one, 3, 18) == token then
       local wanted = now + ARGV[at + 1] * 1000

@@ -3,6 +3,9 @@ if left > 0 then return 0 end
 local packed = redis.call('GET', KEYS[2])
 local till, last, acquired, watched, done, withdrawn = 0, '0000000000000000', math.min(now, tonumber(ARGV[4])), '-', '-', '-'
 if packed then
+  if string.sub(packed, 1, 2) ~= '1 ' then
+    return redis.error_reply('PAWL cannot read the record ' .. KEYS[2] .. ': another version of pawl has written it')
+  end
   local id
   till, last = tonumber(string.sub(packed, 20, 35)), string.sub(packed, 37, 52)
   done, withdrawn, id = string.match(packed, '^(%S+) (%S+) (%S+) ', 75)

@@ -8,6 +8,9 @@ if not packed then
   if ARGV[3] == '' then return 0 end
   packed = string.format('1 %016d %016d %016d %016d - - - - - - ', 0, 0, 0, 0)
 end
+if string.sub(packed, 1, 2) ~= '1 ' then
+  return redis.error_reply('PAWL cannot read the record ' .. KEYS[1] .. ': another version of pawl has written it')
+end
 local till, last = tonumber(string.sub(packed, 20, 35)), tonumber(string.sub(packed, 37, 52))
 local done, withdrawn, id, attempt, owner = string.match(packed, '^(%S+) (%S+) (%S+) (%S+) (.*)$', 75)
 if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
