@@ -76,6 +76,36 @@ void use_every_verb(journal_client& mine) {
     EXPECT_EQ(mine.whole_audit(10).size(), 1u);
 }
 
+// Goal: the runs of a node are found however many there are of others. Method: so many stand before
+// one of them that a look at all takes longer than the timeout.
+TEST(RedisJournal, ARunOfANodeIsFoundBehindManyOfAnother) {
+    redis_server server;
+    auto patient = open(on_port(server.port()));
+    auto wanted = fresh_run("job", 1), other = fresh_run("job", 2);
+    wanted.node = "b";
+    other.node = "a";
+    patient.begin(wanted);
+    patient.begin(other);
+    server.ask({"EVAL",
+                "local row = redis.call('HGETALL', ARGV[1] .. ARGV[2]) "
+                "for i = 3, 60000 do "
+                "redis.call('HSET', ARGV[1] .. 'more' .. i, unpack(row)) "
+                "redis.call('ZADD', 'pawl:journal:runs', i, 'more' .. i) end",
+                "0", "pawl:journal:run:", other.id});
+    auto mine = open(on_port(server.port(), 50ms));
+    run_filter which;
+    which.node = "b";
+    std::vector<std::string> found;
+    std::string after;
+    do {
+        const auto page = insist([&] { return mine.ask(mine->list_runs(which, after, 10)); });
+        ASSERT_TRUE(page.has_value());
+        for (const auto& run : page->records) found.push_back(run.id);
+        after = page->next;
+    } while (!after.empty());
+    EXPECT_EQ(found, std::vector{wanted.id});
+}
+
 // ---- Scripts, layout, user
 
 TEST(RedisJournal, ScriptsThatTheServerForgotAreSentAgain) {
