@@ -23,7 +23,6 @@ awaitable<void> control_watcher::watch() {
 
 // Once for each time. Of a journal that is away the registrar tells.
 void control_watcher::on_not_read(const failure& why) {
-    others_.control.on_not_read();
     if (node_.journal_down || std::exchange(is_unread_, true)) return;
     node_.log(log_level::warn, "control state not read: " + why.detail);
 }
@@ -51,7 +50,6 @@ awaitable<void> control_watcher::look() {
     if (node_.ready && !others_.control.was_read())
         node_.log(log_level::info,
                   "control state read, starting the occurrences that waited for it");
-    if (node_.journal_down) others_.control.on_not_read();
     others_.control.on_read(node_.loop.now());
     auto following = follow(std::move(*seen));
     co_await std::move(following);
@@ -61,7 +59,7 @@ awaitable<void> control_watcher::note_pauses() {
     if (!node_.records) co_return;
     auto reading = node_.records->read_control_state();
     auto seen = co_await std::move(reading);
-    if (seen.has_error()) co_return others_.control.on_not_read();
+    if (seen.has_error()) co_return;
     take_pauses(std::move(seen->pauses));
 }
 

@@ -54,6 +54,24 @@ TEST(DispatcherReconciling, ANodeThatStartsInAnOutageJudgesOnceTheOthersCanHaveB
     expect_judged_in_time(one, back);
 }
 
+// Goal: the same of a node that starts behind the outage, as when it is restarted together with the
+// journal. Method: it finds the stale row of a run that has completed, whose own node records that
+// when it next tries to.
+TEST(DispatcherReconciling, ANodeThatStartsBehindAnOutageLeavesTheOthersTimeToRecordTheirEnds) {
+    schedule_world one;
+    leave_stale_row(one);
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), at_new_year);
+    const auto tries_again = lease_clock::now() + runs::record_retry_longest;
+    a->start();
+    ASSERT_TRUE(eventually([&] { return lease_clock::now() > tries_again; }));
+    run_end how;
+    how.status = run_status::completed;
+    EXPECT_TRUE(
+        one.ask([&] { return one.records->finish({"left", fence_token{1}}, std::move(how)); }));
+    EXPECT_EQ(one.run_of("left").status, run_status::completed);
+}
+
 // Goal: the same of a node that is in the middle of looking after stale runs. Method: it has read
 // them, and then it stands still for longer than it may be cut off.
 TEST(DispatcherReconciling, ANodeThatWasCutOffInTheMiddleOfARoundBeginsAnew) {

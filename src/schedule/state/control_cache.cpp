@@ -8,8 +8,7 @@
 namespace pawl::schedule {
 
 void control_cache::on_read(instant now) {
-    const bool starts_cut_off = !read_at_ && was_missed_;
-    if (starts_cut_off || was_cut_off(now)) judge_from_ = now + runs::run_heartbeat_timeout;
+    if (!read_at_ || was_cut_off(now)) judge_from_ = now + runs::run_heartbeat_timeout;
     read_at_ = now;
 }
 

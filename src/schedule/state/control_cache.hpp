@@ -26,8 +26,6 @@ public:
     explicit control_cache(control_source where) : where_{where} {}
 
     void on_read(instant now);
-    // The journal has not answered.
-    void on_not_read() noexcept { was_missed_ = true; }
     bool was_read() const noexcept { return read_at_.has_value(); }
     // Until then no schedule is handed out: a job may be paused.
     bool knows_pauses() const noexcept { return where_ == control_source::none || was_read(); }
@@ -46,8 +44,8 @@ public:
         control_cache& whose_;
     };
     bool is_learning() const noexcept { return is_learning_; }
-    // Whether a stale run says anything about its node: what was cut off with this node, perhaps
-    // from its start on, is given the time to say that it lives, or how it ended.
+    // Whether a stale run says anything about its node: what was cut off with this node, or before
+    // it started, is given the time to say that it lives, or how it ended.
     bool may_judge(instant now) const noexcept;
 
     using pause_map = std::unordered_map<std::string, job_pause>;  // by job
@@ -89,7 +87,6 @@ private:
     bool is_learning_ = false;
     bool was_offered_ = false;
     std::optional<instant> read_at_;
-    bool was_missed_ = false;  // a read has failed
     instant judge_from_{};
     pause_map pauses_;
     std::unordered_map<std::string, asked_for> triggers_;        // by id
