@@ -171,6 +171,26 @@ TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsTold) {
     EXPECT_EQ(one.seen.size(), 0u);
 }
 
+// Goal: the same where the program's own later runs begin before it is looked at. Method: each
+// second is due, and the lease of the dead process outlasts some of them.
+TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsToldThoughLaterOnesBegin) {
+    schedule_world one;
+    auto crashed = open_billing(one);
+    const occurrence which{only(whole_second_in(0s)).front()};
+    const auto left =
+        crashed.try_acquire("j", {.ttl = 5s, .occurrence = which, .renew = renewal_mode::manual});
+    ASSERT_TRUE(left);
+    auto a = std::make_unique<scheduler_node>(open_billing(one), "a");
+    a->cron.add(one.note("j", "a", brief), each_second);
+    a->start();
+    EXPECT_TRUE(eventually([&] { return !one.rows("j", run_status::lost).empty(); }));
+    a->stop();
+    const auto lost = one.rows("j", run_status::lost);
+    ASSERT_EQ(lost.size(), 1u);
+    EXPECT_EQ(lost.front().occurrence, which);
+    EXPECT_GT(one.seen.size(), 0u);
+}
+
 // Goal: an occurrence does not give way to a run that is dead. Method: its key is held under the
 // owner of the node itself when it comes due, by a process that is gone.
 TEST(DispatcherReconciling, AtLeastOnceTheLeaseOfAPredecessorOfTheSameOwnerIsWaitedFor) {

@@ -145,8 +145,11 @@ async<bool> reconciler::judge_stale(const run_record& one) {
 bool reconciler::may_still_tell(const track& which, const std::string& owner,
                                 occurrence what) const {
     if (owner != node_.me.owner) return registrar_.hears(owner);
-    const bool has_begun = which.last_begun && number(*which.last_begun) >= number(what);
-    return has_begun || which.at_work || which.unresolved || node_.engine->held(which.key);
+    const auto home = which.owner.lock();
+    // What has begun of a job that is gone is not known any more.
+    if (!home || home->begun.has(which.key, what)) return true;
+    const bool is_in_doubt = which.unresolved && which.unresolved->occurrence == what;
+    return is_in_doubt || which.decisions.queue().wants_occurrence(what);
 }
 
 // Records what no other node could any more. No more than a row is at stake: the node that began it

@@ -217,7 +217,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto run = prepare(which);
     auto how_it_ended = ending::settled;
     auto start = start_of(node_, control_, *which, held, mode);
-    if (start.occurrence) which->last_begun = std::max(which->last_begun, start.occurrence);
+    if (home && start.occurrence) home->begun.add(which->key, *start.occurrence);
     run->is_at_least_once =
         start.delivery == delivery::at_least_once && start.occurrence.has_value();
     const bool triggered = wanted.kind == request_kind::trigger;

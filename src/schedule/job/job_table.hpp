@@ -3,6 +3,7 @@
 
 #include "net/timer.hpp"
 #include "runtime/engine.hpp"
+#include "schedule/job/begun_occurrences.hpp"
 #include "schedule/job/job_plan.hpp"
 #include "schedule/queue/fair_share.hpp"
 #include "schedule/queue/key_state.hpp"
@@ -51,7 +52,6 @@ struct track {
     bool is_watched = false;   // whether others have run what is left to them
     bool telling = false;      // which occurrences were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
-    std::optional<pawl::occurrence> last_begun{};  // on this node, since it started
 
     // A claim of an occurrence whose outcome is unknown. As long as it is wanted it is asked for
     // under the same id; after that it is withdrawn before anything else is claimed.
@@ -83,6 +83,8 @@ struct known_job {
     // Also those that have begun before the job was removed and added again.
     std::shared_ptr<std::uint32_t> running = std::make_shared<std::uint32_t>(0);
     std::uint32_t rows = 0;  // that this node has written
+    // Here, as a reload may replace the tracks while what they began has yet to be recorded.
+    begun_occurrences begun{};
     // Who is to have which partition, as long as the same nodes are alive.
     std::optional<fair_shares> shares;
     std::vector<std::string> shared_among;
