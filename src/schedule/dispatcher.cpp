@@ -110,6 +110,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             me.registrar_.wake_up();
             me.reconciler_.wake_up();
             me.deferred_poller_.wake_up();
+            me.skips_.wake_up();
         });
     };
     const std::stop_callback on_stop{stop, wake_up};

@@ -1,4 +1,5 @@
-// A scheduler that is second in line behind a node which does not run what comes due.
+// A scheduler that is second in line behind a node which does not run what comes due, and one that
+// is such a node.
 #include "schedule/dispatcher_fixture.hpp"
 #include "schedule/queue/ranking.hpp"
 #include "time/clocks.hpp"
@@ -6,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace pawl {
 namespace {
@@ -63,6 +67,56 @@ TEST(DispatcherLine, ADelayBeyondTheMisfireWindowKeepsNoOtherFromRunning) {
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows.front().status, run_status::completed) << rows.front().reason;
     EXPECT_GE(time::wall_instant{millis{rows.front().started_at}}, due + 6s);
+}
+
+// A node that is cut off from the store alone, so that it begins none of the occurrences that come
+// due, and may give up none of them either: each one that comes next is skipped here.
+struct cut_off_node : schedule_world {
+    struct listening : counting {
+        std::atomic<int> skipped{0};
+        void on_skipped(std::string_view, occurrence, std::string_view) override { ++skipped; }
+    };
+    std::shared_ptr<listening> ears = std::make_shared<listening>();
+    std::unique_ptr<scheduler_node> a;
+
+    void start(millis jitter) {
+        a = node("a", {.observer = ears});
+        auto often = each_second;
+        often.jitter = jitter;
+        a->cron.add(note("j", "a", brief_at_least_once), often);
+        a->start();
+        ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+        faults->fail_all = errc::unreachable;
+        ASSERT_TRUE(eventually([&] { return ears->skipped > 0; }));
+    }
+    std::vector<run_record> left_out() {
+        auto all = rows("j", run_status::skipped);
+        std::erase_if(all, [](const run_record& one) {
+            return one.reason != "an earlier run had yet to begin";
+        });
+        return all;
+    }
+};
+
+// Goal: what one node cannot begin is not kept from the others. Method: its row comes when they
+// would have asked for it, after the longest delay that they may have drawn.
+TEST(DispatcherLine, WhatIsNotItsTurnHereIsRecordedOnceOthersHaveHadTheirs) {
+    const millis jitter{3'000};
+    cut_off_node one;
+    one.start(jitter);
+    ASSERT_TRUE(eventually([&] { return !one.left_out().empty(); }));
+    for (const auto& row : one.left_out())
+        EXPECT_GE(row.started_at, number(*row.occurrence) + jitter.count());
+}
+
+// Goal: a node that ends leaves nothing unsaid. Method: the delay is an hour, and it is told to
+// stop.
+TEST(DispatcherLine, WhatIsNotItsTurnHereIsRecordedAtOnceByANodeThatStops) {
+    cut_off_node one;
+    one.start(1h);
+    EXPECT_TRUE(one.left_out().empty());
+    one.a->stop();
+    EXPECT_FALSE(one.left_out().empty());
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "schedule/state/skip_recorder.hpp"
 
-#include "net/timer.hpp"
 #include "runs/session.hpp"
 #include "schedule/job/log_text.hpp"
+#include "schedule/queue/ranking.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,33 +24,42 @@ bool is_premature(const run_record& row, occurrence which) noexcept {
 }
 
 void skip_recorder::record(const std::shared_ptr<track>& which) {
-    if (which->telling || !which->decisions.queue().has_skipped()) return;
-    which->telling = true;
+    if (!which->decisions.queue().has_skipped()) return;
+    if (const auto waits = waiting_.find(which.get()); waits != waiting_.end())
+        waits->second.cancel();
+    if (std::exchange(which->telling, true)) return;
     node_.work.begin();
     node_.spawn(keep_recording(which));
 }
 
+void skip_recorder::wake_up() {
+    for (auto& [which, timer] : waiting_) timer.cancel();
+}
+
 awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
-    std::deque<unwritten_skip> left;
+    skips left;
     net::timer timer{node_.loop.get_executor()};
     for (int tries = 0; tries < journal_tries_max;) {
-        for (auto& one : which->decisions.queue().take_skipped())
-            left.push_back({std::move(one), false});
-        while (left.size() > skips_kept_max) left.pop_front();
+        take_skipped(*which, left);
+        bool is_heard = true;
         // A node that has not read the control state does not know what the others do: a row of its
         // own might keep them from running what it has only not begun itself.
         if (!node_.records || !control_.knows_pauses()) {
-            tell(*which, left);
+            tell_all(*which, left);
             if (!node_.records || !control_.is_learning()) left.clear();
+            is_heard = left.empty();
         } else {
             auto writing = write(which, left);
-            co_await std::move(writing);
+            is_heard = co_await std::move(writing);
         }
-        if (left.empty() && which->decisions.queue().has_skipped()) {
-            tries = 0;
+        if (is_heard) tries = 0;
+        if (is_heard && which->decisions.queue().has_skipped()) continue;
+        if (left.empty() || (!is_heard && node_.stopping)) break;
+        if (is_heard) {
+            auto waiting = await_turn(which, left);
+            co_await std::move(waiting);
             continue;
         }
-        if (left.empty() || node_.stopping) break;
         ++tries;
         // A node that ends does not wait for its journal to come back.
         node_.work.end();
@@ -61,45 +71,76 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
     node_.work.end();
 }
 
-void skip_recorder::tell(const track& which, std::deque<unwritten_skip>& skipped) {
-    for (auto& one : skipped) {
-        if (!std::exchange(one.told, true) && node_.observer)
-            node_.observer->on_skipped(which.plan->name, one.what.occurrence, one.what.why);
+// That it was not its turn here is what this node knows: one that hears nothing of what the others
+// have run says so of all that comes due. A row of that would keep them from running it, so it is
+// written once they have had their turn.
+void skip_recorder::take_skipped(track& which, skips& left) {
+    for (auto& one : which.decisions.queue().take_skipped()) {
+        left.push_back({std::move(one)});
+        if (left.back().what.why != skip_reason::not_its_turn) continue;
+        const auto asked_within = hold_back_far + 2 * node_.engine->settings().timeout;
+        left.back().write_from = node_.loop.now() + which.plan->jitter + asked_within;
+        tell(which, left.back());
     }
+    while (left.size() > skips_kept_max) left.pop_front();
+}
+
+bool skip_recorder::may_write(const unwritten_skip& one) const {
+    return node_.stopping || one.write_from <= node_.loop.now();
+}
+
+// REQUIRES: `left` is not empty.
+awaitable<void> skip_recorder::await_turn(std::shared_ptr<track> which, const skips& left) {
+    if (node_.stopping) co_return;
+    const auto first = std::ranges::min_element(left, {}, &unwritten_skip::write_from)->write_from;
+    const auto here = waiting_.try_emplace(which.get(), node_.loop.get_executor()).first;
+    auto waiting = here->second.wait_until(first);
+    co_await std::move(waiting);
+    waiting_.erase(here);
+}
+
+void skip_recorder::tell(const track& which, unwritten_skip& one) {
+    if (!std::exchange(one.told, true) && node_.observer)
+        node_.observer->on_skipped(which.plan->name, one.what.occurrence, one.what.why);
+}
+
+void skip_recorder::tell_all(const track& which, skips& left) {
+    for (auto& one : left) tell(which, one);
 }
 
 // An occurrence that has a row has run elsewhere, or another node has told that it was skipped.
-// What the journal does not take is left.
-awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
-                                     std::deque<unwritten_skip>& left) {
-    while (!left.empty()) {
-        const auto& one = left.front();
+// False when the journal has not taken one: that and those behind it are left.
+awaitable<bool> skip_recorder::write(std::shared_ptr<track> which, skips& left) {
+    for (auto one = left.begin(); one != left.end();) {
+        if (!may_write(*one)) {
+            ++one;
+            continue;
+        }
         run_start start{node_.ids.next_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
         start.owner = node_.me.owner;
         start.node = node_.me.name;
-        start.occurrence = one.what.occurrence;
+        start.occurrence = one->what.occurrence;
         start.delivery = which->plan->mode();
         start.trigger = "schedule";
-        auto skipping = node_.records->skip(std::move(start), text_of(one.what));
+        auto skipping = node_.records->skip(std::move(start), text_of(one->what));
         const auto told = co_await std::move(skipping);
-        if (told.has_value()) {
-            if (*told && !one.told && node_.observer)
-                node_.observer->on_skipped(which->plan->name, one.what.occurrence, one.what.why);
-            left.pop_front();
-            // A job may be skipped more often than it runs.
-            const auto home = which->owner.lock();
-            if (*told && home && home->is_time_to_prune())
-                node_.prune(which->plan->name, which->plan->runs_kept());
-            continue;
+        if (told.has_error()) {
+            if (!one->told)
+                node_.log(log_level::warn,
+                          "skipped occurrences not recorded yet " + job_field(which->plan->name) +
+                              " count=" + std::to_string(left.size()) + ": " + told.error().detail);
+            tell_all(*which, left);
+            co_return false;
         }
-        if (!one.told)
-            node_.log(log_level::warn,
-                      "skipped occurrences not recorded yet " + job_field(which->plan->name) +
-                          " count=" + std::to_string(left.size()) + ": " + told.error().detail);
-        tell(*which, left);
-        co_return;
+        if (*told) tell(*which, *one);
+        one = left.erase(one);
+        // A job may be skipped more often than it runs.
+        const auto home = which->owner.lock();
+        if (*told && home && home->is_time_to_prune())
+            node_.prune(which->plan->name, which->plan->runs_kept());
     }
+    co_return true;
 }
 
 }  // namespace pawl::schedule
