@@ -6,6 +6,9 @@ namespace pawl::simulation::schedules {
 namespace {
 
 constexpr nanos stops_within = std::chrono::seconds{3};
+// From the look at an occurrence's row to its beginning: the answers to that look, to the claim and
+// to the beginning in the journal, each of which may be waited for in vain.
+constexpr nanos beginning_asks_for = std::chrono::seconds{7};
 
 }  // namespace
 
@@ -53,8 +56,8 @@ boost::asio::awaitable<schedule::work_result> command::run(schedule::run_order o
     if (occurrence_) world_.count_begin(*occurrence_);
     if (occurrence_)
         world_.judge.on_begin({key_, *occurrence_, job_, home_.edition_number(job_), home_.index(),
-                               order.token, home_.reaches(side::journal),
-                               home_.hears(side::journal)});
+                               order.token, home_.has_reached(side::journal, beginning_asks_for),
+                               home_.has_heard(side::journal, beginning_asks_for)});
     else
         world_.judge.on_manual_begin(key_, order.run_id, order.token);
     end_at(world_.time.now() + world_.random.between(plan.run_least, plan.run_most),

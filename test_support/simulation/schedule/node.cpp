@@ -119,6 +119,22 @@ bool node::hears(side which) const {
     return reaches(which) && home_.time.now() >= deaf_until_[static_cast<int>(which)];
 }
 
+void node::note_contact(contact& seen, bool holds) {
+    // Its end is reported, too.
+    if (!holds || !seen.holds) seen.without_until = home_.time.now();
+    seen.holds = holds;
+}
+
+bool node::has_reached(side which, nanos for_how_long) const {
+    const auto& seen = reaching_[static_cast<int>(which)];
+    return reaches(which) && home_.time.now() - seen.without_until > for_how_long;
+}
+
+bool node::has_heard(side which, nanos for_how_long) const {
+    const auto& seen = hearing_[static_cast<int>(which)];
+    return hears(which) && home_.time.now() - seen.without_until > for_how_long;
+}
+
 void node::cut(nanos how_long, direction which, far_end what) {
     home_.judge.note(name(), which == direction::both ? " is cut off" : " hears no answers",
                      what == far_end::store     ? " from the store"
@@ -159,6 +175,10 @@ void node::lose_connections(side which) {
 // -- the machine
 
 void node::report_health() {
+    for (const auto each : {side::store, side::journal}) {
+        note_contact(reaching_[static_cast<int>(each)], reaches(each));
+        note_contact(hearing_[static_cast<int>(each)], hears(each));
+    }
     const auto off = wall() - (home_.plan.start + floor<microseconds>(home_.time.now()));
     const auto most = home_.plan.clock_tolerated();
     const bool learnt =

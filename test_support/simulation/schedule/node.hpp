@@ -61,6 +61,9 @@ public:
     bool lives(std::uint64_t life) const { return process_ && life_ == life; }
     bool reaches(side which) const;
     bool hears(side which) const;
+    // The same at each moment of such a span until now.
+    bool has_reached(side which, nanos for_how_long) const;
+    bool has_heard(side which, nanos for_how_long) const;
     boost::asio::any_io_executor executor() const { return process_->loop.get_executor(); }
     // On the process's loop, if it is still this one; a frozen one does it when it goes on.
     void tell(std::uint64_t life, std::function<void()> what);
@@ -83,6 +86,11 @@ public:
 
 private:
     class listener;
+    // With a server, or with what comes back from it.
+    struct contact {
+        bool holds = true;
+        nanos without_until = -std::chrono::hours{1};  // the last time
+    };
     // Everything that dies with it. The loop goes last: it ends the coroutines.
     struct process {
         explicit process(node& home) : loop{home} {}
@@ -102,6 +110,7 @@ private:
     // With the editions that there are now.
     std::vector<std::shared_ptr<const schedule::job_plan>> jobs();
     void end_process();
+    void note_contact(contact& seen, bool holds);
     bool is_frozen() const { return home_.time.now() < frozen_until_; }
 
     // Constant after construction
@@ -115,6 +124,8 @@ private:
     nanos frozen_until_{};
     nanos cut_until_[2]{};
     nanos deaf_until_[2]{};
+    contact reaching_[2]{};
+    contact hearing_[2]{};
     // The process
     std::uint64_t life_ = 0;
     std::unique_ptr<process> process_;

@@ -76,7 +76,7 @@ struct begun_run {
     std::size_t edition;  // that its node has
     std::size_t node;
     fence_token token;
-    bool is_written;  // the journal could be reached
+    bool is_written;  // the journal could be reached from the look at its row on
     bool is_heard;    // and its answers came
 };
 
