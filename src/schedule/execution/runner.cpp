@@ -253,7 +253,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     if (how_it_ended == ending::not_started && which->unresolved &&
         which->unresolved->occurrence == wanted.occurrence)
         which->unresolved->has_run = false;
-    which->decisions.on_ended(how_it_ended, node_.loop.now());
+    which->decisions.on_ended(how_it_ended, node_.loop.now(), node_.uniform());
 }
 
 // From the beginning in the journal to the end there.
@@ -291,7 +291,8 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
     const auto settled = runs::settle(status, written);
     if (held != nullptr) runs::tell(*held, settled);
     if (settled == runs::settlement::not_started) co_return ending::not_started;
-    co_return is_finished(status) ? ending::settled : ending::unfinished;
+    if (is_finished(status)) co_return ending::settled;
+    co_return run->worked ? ending::unfinished : ending::start_failed;
 }
 
 // -- attempts

@@ -124,6 +124,7 @@ public:
         millis busy_for{0};        // by what the store told then
         std::string holder{};      // who was in its way when it was last found busy
         int failures = 0;          // of the store, in a row
+        int starts_failed = 0;     // here
     };
     // Null while nothing is asked for.
     asked_for* current() noexcept { return current_ ? &*current_ : nullptr; }

@@ -67,6 +67,12 @@ void key_state::again(instant when) {
     asked.what.not_before = when;
 }
 
+// Doubling, up to the longest pause.
+void key_state::back_off(int& failures, millis first, instant now, double uniform) {
+    const auto doubled = first * (1LL << std::min(failures++, 10));
+    again(now + spread(std::min<millis>(doubled, store_retry_longest), uniform));
+}
+
 void key_state::on_granted() {
     base::ensure(is_claiming());
     auto& asked = *queue_.current();
@@ -151,8 +157,7 @@ void key_state::on_failure(instant now, double uniform) {
     auto& asked = *queue_.current();
     asked.holder.clear();
     if (!is_occurrence(asked.what)) return queue_.let_go_of_current();
-    const auto doubled = store_retry_first * (1LL << std::min(asked.failures++, 10));
-    again(now + spread(std::min<millis>(doubled, store_retry_longest), uniform));
+    back_off(asked.failures, store_retry_first, now, uniform);
 }
 
 void key_state::on_no_room(instant now) {
@@ -186,19 +191,19 @@ void key_state::on_paused() {
     queue_.let_go_of_current();
 }
 
-void key_state::on_ended(ending how, instant now) {
+void key_state::on_ended(ending how, instant now, double uniform) {
     base::ensure(is_running());
     auto& asked = *queue_.current();
     const auto& rules = queue_.rules();
+    const bool is_open = how == ending::unfinished || how == ending::start_failed;
     const bool asks_again =
-        how == ending::not_started ||
-        (how == ending::unfinished && rules.delivery == delivery::at_least_once);
+        how == ending::not_started || (is_open && rules.delivery == delivery::at_least_once);
     if (!asks_again || !is_occurrence(asked.what)) return queue_.let_go_of_current();
     // It began in time; that it has to begin again is not its lateness.
-    if (how == ending::unfinished)
-        asked.what.give_up = std::max(asked.what.give_up, now + rules.lateness_max);
+    if (is_open) asked.what.give_up = std::max(asked.what.give_up, now + rules.lateness_max);
     asked.listening = false;
-    again(now + store_retry_first);
+    if (how == ending::unfinished) return again(now + store_retry_first);
+    back_off(asked.starts_failed, start_retry_first, now, uniform);
 }
 
 }  // namespace pawl::schedule

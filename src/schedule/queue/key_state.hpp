@@ -24,9 +24,16 @@ constexpr millis store_retry_longest{5'000};
 // A busy key is asked for again at the latest after this, whatever it told.
 constexpr millis busy_retry_longest{60'000};
 
-// How a run ended: its occurrence is over, a node is to run it again, or no work of it began and
-// the store has taken its occurrence back.
-enum class ending { settled, unfinished, not_started };
+// What could not be started here is left to the others in line before it is asked for again.
+constexpr millis start_retry_first{1'000};
+
+// How a run ended.
+enum class ending {
+    settled,       // its occurrence is over
+    unfinished,    // a node is to run it again
+    start_failed,  // the same, and no work of it began here
+    not_started    // nor did any, and the store has taken its occurrence back
+};
 
 // Used by one thread at a time.
 class key_state {
@@ -83,7 +90,9 @@ public:
     // The run that was granted has ended. Left unfinished, as with a lost lease, an at-least-once
     // occurrence is asked for again, by this key state too: there may be no journal that offers it.
     // One that was not started is asked for again, whatever the mode, within its misfire window.
-    void on_ended(ending how, instant now);
+    // Where its work did not begin that may be for this node's want of something: then ever later,
+    // so that another node can take it.
+    void on_ended(ending how, instant now, double uniform);
 
     bool is_running() const noexcept {
         return queue_.current() && queue_.current()->at == key_queue::stage::running;
@@ -93,6 +102,7 @@ private:
     bool is_claiming() const noexcept;
     bool may_make_way() const noexcept;
     void again(instant when);
+    void back_off(int& failures, millis first, instant now, double uniform);
     bool tell_outrun();
 
     key_queue queue_;

@@ -1,78 +1,7 @@
-#include "schedule/queue/key_state.hpp"
-
-#include <gtest/gtest.h>
+#include "schedule/queue/key_state_fixture.hpp"
 
 namespace pawl::schedule {
 namespace {
-
-using namespace std::chrono_literals;
-using act = key_state::act;
-
-constexpr instant start{1h};
-constexpr double even = 0.5;
-constexpr occurrence first{1'800'000'000'000};
-constexpr occurrence second{1'800'000'060'000};
-
-key_state key_state_of(delivery mode, overlap when_running = overlap::skip) {
-    queue_rules rules;
-    rules.delivery = mode;
-    rules.when_running = when_running;
-    return key_state{rules};
-}
-
-void begin_run(key_state& one, pawl::occurrence occurrence, instant now) {
-    one.queue().offer_occurrence(occurrence, now, 0ms, 0ms);
-    ASSERT_EQ(one.next(now).what, act::claim);
-    ASSERT_EQ(one.wanted().occurrence, occurrence);
-    one.on_granted();
-}
-
-// One occurrence has been given up, for this reason.
-void expect_skipped(key_state& one, pawl::occurrence occurrence, skip_reason why) {
-    const auto skipped = one.queue().take_skipped();
-    ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].occurrence, occurrence);
-    EXPECT_EQ(skipped[0].why, why);
-}
-
-TEST(KeyState, AsksAgainForAnAtLeastOnceOccurrenceThatWasLeftUnfinished) {
-    auto one = key_state_of(delivery::at_least_once);
-    begin_run(one, first, start);
-    // Longer than its window: that it began in time is what counts.
-    const auto now = start + 2h;
-    one.on_ended(ending::unfinished, now);
-    const auto step = one.next(now);
-    ASSERT_EQ(step.what, act::pause);
-    ASSERT_EQ(one.next(step.until).what, act::claim);
-    EXPECT_EQ(one.wanted().occurrence, first);
-    one.on_granted();
-    one.on_ended(ending::settled, step.until);
-    EXPECT_EQ(one.next(step.until).what, act::nothing);
-}
-
-TEST(KeyState, LetsGoOfAnAtMostOnceOccurrenceHoweverItEnded) {
-    auto one = key_state_of(delivery::at_most_once);
-    begin_run(one, first, start);
-    one.on_ended(ending::unfinished, start);
-    EXPECT_EQ(one.next(start).what, act::nothing);
-}
-
-// No work of it has begun, so at-most-once allows another try, for as long as it is not late.
-TEST(KeyState, AsksAgainForAnOccurrenceThatWasNotStartedWithinItsWindow) {
-    for (const auto mode : {delivery::at_most_once, delivery::at_least_once}) {
-        auto one = key_state_of(mode);
-        begin_run(one, first, start);
-        one.on_ended(ending::not_started, start + 1min);
-        const auto step = one.next(start + 1min);
-        ASSERT_EQ(step.what, act::pause);
-        ASSERT_EQ(one.next(step.until).what, act::claim);
-        EXPECT_EQ(one.wanted().occurrence, first);
-        one.on_granted();
-        one.on_ended(ending::not_started, start + 2h);
-        EXPECT_EQ(one.next(start + 2h).what, act::nothing);
-        expect_skipped(one, first, skip_reason::too_late);
-    }
-}
 
 // Goal: a step back and forth of the clock costs no occurrence. Method: the clock is put back while
 // a claim of it is under way; it comes due again before the claim fails.
@@ -162,7 +91,7 @@ TEST(KeyState, WhatOthersHaveDoneIsNotTold) {
     one.on_failure(start, even);
     ASSERT_EQ(one.next(start + 10s).what, act::claim);
     one.on_granted();
-    one.on_ended(ending::settled, start + 20s);
+    one.on_ended(ending::settled, start + 20s, even);
     one.queue().offer_occurrence(second, start + 60s, 0ms, 0ms);
     ASSERT_EQ(one.next(start + 60s).what, act::claim);
     one.on_done();
@@ -233,7 +162,7 @@ TEST(KeyState, SkipsWhatComesDueWhileItsPredecessorRuns) {
     begin_run(one, first, start);
     one.queue().offer_occurrence(second, start, 0ms, 0ms);
     expect_skipped(one, second, skip_reason::overlap);
-    one.on_ended(ending::settled, start);
+    one.on_ended(ending::settled, start, even);
     EXPECT_TRUE(one.queue().is_idle());
 }
 
@@ -248,7 +177,7 @@ TEST(KeyState, AtLeastOnceSkipsWhatOverlapsUnlessItHasBegun) {
         ASSERT_EQ(one.next(start).what, act::claim);
         if (has_begun) {
             one.on_granted();
-            one.on_ended(ending::unfinished, start);
+            one.on_ended(ending::unfinished, start, even);
             ASSERT_EQ(one.next(start + 1min).what, act::claim);
         }
         one.on_busy(held, false, start, even, "lock 'a' was held", true);
@@ -274,7 +203,7 @@ TEST(KeyState, QueuesWhatComesDueAndRunsItInOrder) {
     begin_run(one, first, start);
     one.queue().offer_occurrence(second, start, 0ms, 0ms);
     EXPECT_EQ(one.next(start).what, act::await);
-    one.on_ended(ending::settled, start);
+    one.on_ended(ending::settled, start, even);
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().occurrence, second);
 }
@@ -602,7 +531,7 @@ TEST(KeyState, OrphansComeBeforeLaterOccurrencesAndTriggersLast) {
     while (one.next(start).what == act::claim) {
         order.push_back(one.wanted().kind);
         one.on_granted();
-        one.on_ended(ending::settled, start);
+        one.on_ended(ending::settled, start, even);
     }
     EXPECT_EQ(order,
               (std::vector{request_kind::orphan, request_kind::occurrence, request_kind::trigger}));
