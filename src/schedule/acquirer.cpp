@@ -529,6 +529,7 @@ awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
     }
     // A pause, a stop or a reload may have come while the store was waited for.
     if (was_skipped || !may_begin(node_, *which)) {
+        decisions.on_given_back();
         if (was_skipped)
             decisions.on_called_off();
         else

@@ -179,6 +179,11 @@ void key_state::on_room(instant now, bool may_fire) {
         queue_.yield_to_occurrence(now);
 }
 
+void key_state::on_given_back() {
+    base::ensure(is_claiming());
+    if (in_doubt_ == wanted().occurrence) in_doubt_.reset();
+}
+
 void key_state::on_called_off() {
     base::ensure(is_claiming());
     queue_.let_go_of_current();

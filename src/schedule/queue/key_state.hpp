@@ -84,6 +84,9 @@ public:
     void on_full();
     // `may_fire`: an occurrence may be asked for in the place of a run by hand.
     void on_room(instant now, bool may_fire = true);
+    // It was granted, and is given back before it begins; then it is called off. What the store
+    // remembers from here on is no claim of it that was not answered.
+    void on_given_back();
     void on_called_off();
     // The same, as the job is paused: then its row says so.
     void on_paused();

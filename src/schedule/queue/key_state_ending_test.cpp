@@ -69,5 +69,24 @@ TEST(KeyStateEnding, AsksEverLaterForWhatCannotBeStartedHere) {
     }
 }
 
+// Goal: an answer that came late is no lost one. Method: a claim that was not answered is granted
+// when it is repeated, and given back, as others have skipped its occurrence meanwhile; that comes
+// due again, by a clock that was put back, and a later one has run.
+TEST(KeyStateEnding, WhatWasGrantedLateAndGivenBackIsNotToldAsUnanswered) {
+    auto one = key_state_of(delivery::at_most_once);
+    one.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_unanswered();
+    one.on_failure(start, even);
+    const auto again = one.next(start).until;
+    ASSERT_EQ(one.next(again).what, act::claim);
+    one.on_given_back();
+    one.on_called_off();
+    one.queue().offer_occurrence(first, again, 0ms, 0ms);
+    ASSERT_EQ(one.next(again).what, act::claim);
+    one.on_done();
+    EXPECT_FALSE(one.queue().has_skipped());
+}
+
 }  // namespace
 }  // namespace pawl::schedule
