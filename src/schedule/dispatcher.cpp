@@ -93,6 +93,8 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
     const bool is_changed = is_new ? placed_ : moves || !same_tracks;
     if (is_changed) positions_.on_changed(which.plan->name, node_.now());
     if (placed_ && moves) timekeeper_.schedule(which);
+    // New keys begin now: what a node that stood still has yet to see was due under the old ones.
+    if (!same_tracks) jobs_.times().not_before(which.entry, node_.now(), node_.now());
 }
 
 // -- the node's day

@@ -203,5 +203,33 @@ TEST(DispatcherReload, AJournalThatRejectsAllJobsIsNotAskedForEach) {
     EXPECT_LT(one.warnings().size(), 50u);
 }
 
+// Goal: what came due under the keys that a job had is not run under those that it gets. Method:
+// the node stands still over two seconds, each of them due, and hears of a reload before it looks.
+TEST(DispatcherReload, WhatCameDueBeforeNewPartitionsIsNotTheirs) {
+    lone_node one;
+    auto split = each_second;
+    split.partitions = 2;
+    one.node->replace_jobs({one.plan("j", each_second)});
+    std::int64_t replaced = 0;
+    one.on_ready([&] {
+        if (replaced != 0) return;
+        const auto until = whole_second_in(2s);
+        while (time::local_now() < until) continue;
+        replaced = std::chrono::floor<millis>(time::local_now().time_since_epoch()).count();
+        one.node->replace_jobs({one.plan("j", split)});
+    });
+    one.store_hooks->after_acquire = [&](const result<acquire_result<grant>>& answer) {
+        if (!answer.has_value() || !std::holds_alternative<grant>(*answer)) return;
+        if (std::get<grant>(*answer).key == "j/1") one.stop.request_stop();
+    };
+    one.run();
+    ASSERT_GE(one.seen.size(), 1u);
+    for (const auto& line : one.seen.lines()) {
+        const auto run = one.run_of(line.what.id);
+        if (run.key == "j") continue;
+        EXPECT_GE(number(*run.occurrence), replaced) << run.key;
+    }
+}
+
 }  // namespace
 }  // namespace pawl
