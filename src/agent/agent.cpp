@@ -12,6 +12,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -20,7 +21,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Commands that ignore SIGTERM have their grace, and their last words are recorded.
+// What a stop takes besides: the ends of runs are recorded, and leases released.
 constexpr millis stop_allowance{30'000};
 
 std::string signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }
@@ -110,9 +111,11 @@ void agent::log(log_level how, std::string_view line) const {
 void agent::use(const config::settings& configured) {
     std::vector<std::shared_ptr<const schedule::job_plan>> plans;
     plans.reserve(configured.jobs.size());
-    for (const auto& job : configured.jobs)
+    for (const auto& job : configured.jobs) {
+        grace_max_ = std::max(grace_max_, job.grace);
         plans.push_back(plan_of(std::make_shared<const config::job_settings>(job),
                                 configured_.agent.name, around_));
+    }
     dispatcher_->replace_jobs(std::move(plans));
 }
 
@@ -176,7 +179,8 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
                                     base::counted(me.dispatcher_->running(), "active run"));
         me.notice_->stopping("draining active runs");
         // What runs may take its time, and then its grace.
-        me.notice_->takes_longer(me.configured_.agent.shutdown_grace + stop_allowance);
+        me.notice_->takes_longer(me.configured_.agent.shutdown_grace + me.grace_max_ +
+                                 stop_allowance);
         me.stop_.request_stop();
     }
 }

@@ -82,6 +82,8 @@ private:
     config::settings configured_;
     std::shared_ptr<schedule::dispatcher> dispatcher_;
     std::stop_source stop_;
+    // The longest of any configuration: runs keep the one with which they started.
+    millis grace_max_{0};
     bool reloading_ = false;
     bool reload_again_ = false;
     bool ended_ = false;

@@ -198,6 +198,7 @@ limits = {{ open_files = 99 }}
         self.configure("@every 2s")  # seen without being told
         self.hear("RELOADING=1")
         self.hear("READY=1")
+grace = "2m"
         agent.send_signal(signal.SIGTERM)
         self.hear("STOPPING=1")
         self.assertEqual(agent.wait(30), 0)
@@ -205,3 +206,6 @@ limits = {{ open_files = 99 }}
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
+        # As long as runs may take, and the longest grace behind it.
+        asked = int(self.hear("EXTEND_TIMEOUT_USEC=").split("=")[1]) / 1_000_000
+        self.assertGreaterEqual(asked, 1 + 120)
