@@ -119,12 +119,46 @@ class Units(unittest.TestCase):
         for folder in ("etc/pawl", "etc/pawl/exec", "var/lib/pawl"):
             self.assertEqual((root / folder).stat().st_mode & 0o7777, 0o750, folder)
 
+        # The user gets to its home, and to no list of what is beside it.
+        self.assertEqual((root / home).parent, root / "var/lib/pawl")
+        self.assertEqual((root / "var/lib/pawl").stat().st_mode & 0o7777, 0o711)
+        self.assertEqual(int(settings("pawl-agent.service")["StateDirectoryMode"], 8), 0o711)
+        if os.geteuid() == 0:
+            self.assertEqual([(root / home).stat().st_uid, (root / home).stat().st_gid], [user, group])
+        # Handed over to the user, as docs/systemd.md says, they stay so at the next boot.
+        handed_over = ("etc/pawl", "etc/pawl/exec", "var/lib/pawl") if os.geteuid() == 0 else ()
+        for folder in handed_over:
+            os.chown(root / folder, user, group)
+        done = subprocess.run(["systemd-tmpfiles", "--create", f"--root={root}", str(UNITS / "tmpfiles.d/pawl.conf")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for folder in handed_over:
+            self.assertEqual(((root / folder).stat().st_uid, (root / folder).stat().st_gid), (user, group), folder)
+
+    def test_the_example_works_in_a_folder_that_its_user_may_enter(self):
+        example = (SOURCE / "deploy/debian/pawl.toml").read_text()
+        folder = re.search(r'^#working_directory = "(.+)"$', example, re.MULTILINE).group(1)
+        self.assertRegex((UNITS / "sysusers.d/pawl.conf").read_text(), rf'(?m)^u pawl - "[^"]*" {folder} ')
+
+    def test_the_units_leave_the_guards_their_means(self):
+        """Real time, memory that stays, and exemption from the OOM killer: docs/exec.md."""
+        for unit in ("pawl-agent.service", "pawl@.service"):
+            self.assertNotEqual(settings(unit).get("RestrictRealtime"), "yes", unit)
+        powers = settings("pawl-agent.service")["CapabilityBoundingSet"].split()
+        self.assertLessEqual({"CAP_SYS_NICE", "CAP_IPC_LOCK", "CAP_SYS_RESOURCE"}, set(powers))
+
+    def test_an_instance_holds_the_key_that_its_name_says(self):
+        """`%I` would turn each "-" of the name into "/", and hold the key of an agent's job."""
+        page = (SOURCE / "docs/systemd.md").read_text()
+        key = settings("pawl@.service")["ExecStart"].split()[2]
+        self.assertEqual(key, "timer/%i")
+        self.assertIn(f"`{key.replace('%i', 'NAME')}`", page)
 
 # What a job tells of itself: its user, its limits, and whether it sees what is the agent's alone.
 WITNESS = """
 import json, os, resource, socket, sys
 told = {"user": os.getuid(), "nice": os.nice(0), "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-        "private": [name for name in os.environ if name.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))]}
+        "private": [name for name in os.environ if name.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))],
+        "guard locked": "VmLck:\t       0 kB" not in open(f"/proc/{os.getppid()}/status").read()}
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(json.dumps(told).encode(), "\\0" + sys.argv[1])
 """
 
@@ -189,7 +223,7 @@ limits = {{ open_files = 99 }}
         agent = self.start()
         self.hear("READY=1")
         told = json.loads(self.witness.recv(4096))
-        self.assertEqual(told, {"user": 65534, "nice": -3, "files": 99, "private": []})
+        self.assertEqual(told, {"user": 65534, "nice": -3, "files": 99, "private": [], "guard locked": True})
         for _ in range(3):
             self.hear("WATCHDOG=1")
         agent.send_signal(signal.SIGHUP)
