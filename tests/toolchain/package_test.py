@@ -150,9 +150,10 @@ class OnMachine(unittest.TestCase):
     def assert_installed(self):
         self.assertIn("pawl ", self.run_in("pawl", "--version"))
         self.assertIn("ok, 0 jobs", self.run_in("pawl", "agent", "--config", CONFFILE, "--check"))
-        self.assertRegex(self.run_in("getent", "passwd", "pawl"), r"^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
-        for folder in ("/etc/pawl", "/etc/pawl/exec", "/var/lib/pawl"):
-            self.assertEqual(self.run_in("stat", "--format=%a %U %G", folder), "750 root root", folder)
+        self.assertRegex(self.run_in("getent", "passwd", "pawl"), r"^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl/jobs:/usr/sbin/nologin$")
+        for folder, kept in (("/etc/pawl", "750 root root"), ("/etc/pawl/exec", "750 root root"), ("/var/lib/pawl", "711 root root"),
+                             ("/var/lib/pawl/jobs", "750 pawl pawl")):
+            self.assertEqual(self.run_in("stat", "--format=%a %U %G", folder), kept, folder)
         self.assertEqual(self.run_in("stat", "--format=%a", CONFFILE), "640")
         self.run_in("systemd-analyze", "verify", "--recursive-errors=yes", "--man=no", UNIT, "pawl-agent.socket", "pawl@x.service",
                     "pawl@x.timer")

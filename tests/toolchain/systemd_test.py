@@ -115,10 +115,10 @@ class Units(unittest.TestCase):
                                     ("systemd-tmpfiles", ["--create"], "tmpfiles.d/pawl.conf")):
             done = subprocess.run([tool, *options, f"--root={root}", str(UNITS / file)], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex((root / "etc/passwd").read_text(), r"(?m)^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
-        for folder in ("etc/pawl", "etc/pawl/exec", "var/lib/pawl"):
+        home = re.search(r"(?m)^pawl:x:(\d+):(\d+):pawl jobs:/(\S+):/usr/sbin/nologin$", (root / "etc/passwd").read_text())
+        user, group, home = int(home.group(1)), int(home.group(2)), home.group(3)
+        for folder in ("etc/pawl", "etc/pawl/exec"):
             self.assertEqual((root / folder).stat().st_mode & 0o7777, 0o750, folder)
-
         # The user gets to its home, and to no list of what is beside it.
         self.assertEqual((root / home).parent, root / "var/lib/pawl")
         self.assertEqual((root / "var/lib/pawl").stat().st_mode & 0o7777, 0o711)
@@ -152,6 +152,7 @@ class Units(unittest.TestCase):
         key = settings("pawl@.service")["ExecStart"].split()[2]
         self.assertEqual(key, "timer/%i")
         self.assertIn(f"`{key.replace('%i', 'NAME')}`", page)
+
 
 # What a job tells of itself: its user, its limits, and whether it sees what is the agent's alone.
 WITNESS = """
@@ -197,6 +198,7 @@ command = {json.dumps(command)}
 user = "nobody"
 nice = -3
 limits = {{ open_files = 99 }}
+grace = "2m"
 """)
         new.rename(self.folder / "pawl.toml")
 
@@ -232,14 +234,13 @@ limits = {{ open_files = 99 }}
         self.configure("@every 2s")  # seen without being told
         self.hear("RELOADING=1")
         self.hear("READY=1")
-grace = "2m"
         agent.send_signal(signal.SIGTERM)
         self.hear("STOPPING=1")
+        # As long as runs may take, and the longest grace behind it.
+        asked = int(self.hear("EXTEND_TIMEOUT_USEC=").split("=")[1]) / 1_000_000
+        self.assertGreaterEqual(asked, 1 + 120)
         self.assertEqual(agent.wait(30), 0)
 
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
-        # As long as runs may take, and the longest grace behind it.
-        asked = int(self.hear("EXTEND_TIMEOUT_USEC=").split("=")[1]) / 1_000_000
-        self.assertGreaterEqual(asked, 1 + 120)
