@@ -329,6 +329,13 @@ class Kubernetes(Case):
         version = re.search(r'view version = "(.+)"', (SOURCE / "include/pawl/version.hpp").read_text()).group(1)
         for pod in pods():
             self.assertEqual([container["image"] for container in pod["containers"]], [f"pawl:{version}"])
+    def test_no_account_of_one_manifest_gets_the_rights_of_another(self):
+        objects = [(one["kind"], one["metadata"]["name"]) for one in documents()]
+        self.assertEqual(sorted(set(objects)), sorted(objects))
+        bound = {one["name"] for document in documents() if document["kind"] == "RoleBinding" for one in document["subjects"]}
+        for pod in pods():
+            self.assertIs(pod.get("serviceAccountName") in bound, pod["automountServiceAccountToken"])
+
 
     def test_what_is_mounted_is_there(self):
         maps = {one["metadata"]["name"] for one in documents() if one["kind"] == "ConfigMap"}
