@@ -133,26 +133,8 @@ class Docker(Case):
         for pod in pods():
             self.assertEqual(pod["securityContext"]["runAsUser"], number)
 
-    def test_it_says_whether_it_is_healthy(self):
-        check = self.instructions("HEALTHCHECK")[0]
-        words = json.loads(check.split("CMD ", 1)[1])
-        self.assert_is_served("/healthz")
-        self.assertIn("GET /healthz ", words[-1])
-        port = free_port()
-        words[-1] = words[-1].replace("/7295", f"/{port}")
-        self.call(*words, status=1)  # nobody is there
-        config = self.folder / "agent.toml"
-        config.write_text(f'store = "sqlite:{self.folder}/pawl.db"\n[agent]\nname = "one"\nlisten = "127.0.0.1:{port}"\n')
-        agent = subprocess.Popen([PAWL, "agent", "--config", config], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 env={"PATH": self.environment["PATH"]})
-        try:
-            until(lambda: agent.poll() is not None or subprocess.run(words, capture_output=True).returncode == 0)
-            self.assertIsNone(agent.poll())
-            words[-1] = words[-1].replace("/healthz", "/healthy")
-            self.call(*words, status=1)
-        finally:
-            agent.terminate()
-            self.assertEqual(agent.wait(60), 0)
+    def test_a_container_without_an_agent_is_not_unhealthy(self):
+        self.assertEqual(self.instructions("HEALTHCHECK"), [])
 
     def test_process_number_one_is_one_that_reaps(self):
         (entry,) = self.instructions("ENTRYPOINT")
@@ -177,6 +159,28 @@ class Compose(Case):
             self.assertEqual(agent["configs"], [{"source": "pawl", "target": "/etc/pawl/pawl.toml"}])
             self.assert_drains_in_time(self.TEXT, seconds(agent["stop_grace_period"]))
             self.assertTrue((DEPLOY / "compose" / agent["build"]["context"] / agent["build"]["dockerfile"]).exists())
+
+    def test_the_agents_say_whether_they_are_healthy(self):
+        (check,) = {json.dumps(one["healthcheck"]["test"]) for one in self.agents().values()}
+        kind, *words = json.loads(check)
+        self.assertEqual(kind, "CMD")
+        self.assert_is_served("/healthz")
+        self.assertIn("GET /healthz ", words[-1])
+        port = free_port()
+        words[-1] = words[-1].replace("/7295", f"/{port}")
+        self.call(*words, status=1)
+        config = self.folder / "agent.toml"
+        config.write_text(f'store = "sqlite:{self.folder}/pawl.db"\n[agent]\nname = "one"\nlisten = "127.0.0.1:{port}"\n')
+        agent = subprocess.Popen([PAWL, "agent", "--config", config], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 env={"PATH": self.environment["PATH"]})
+        try:
+            until(lambda: agent.poll() is not None or subprocess.run(words, capture_output=True).returncode == 0)
+            self.assertIsNone(agent.poll())
+            words[-1] = words[-1].replace("/healthz", "/healthy")
+            self.call(*words, status=1)
+        finally:
+            agent.terminate()
+            self.assertEqual(agent.wait(60), 0)
 
     def test_what_is_named_is_there(self):
         services = self.FILE["services"]
@@ -325,10 +329,6 @@ class Kubernetes(Case):
                 self.assertEqual(set(container["resources"]["requests"]), {"cpu", "memory"})
                 self.assertIn("memory", container["resources"]["limits"])
 
-    def test_the_image_has_the_version_of_this_tree(self):
-        version = re.search(r'view version = "(.+)"', (SOURCE / "include/pawl/version.hpp").read_text()).group(1)
-        for pod in pods():
-            self.assertEqual([container["image"] for container in pod["containers"]], [f"pawl:{version}"])
     def test_no_account_of_one_manifest_gets_the_rights_of_another(self):
         objects = [(one["kind"], one["metadata"]["name"]) for one in documents()]
         self.assertEqual(sorted(set(objects)), sorted(objects))
@@ -336,6 +336,10 @@ class Kubernetes(Case):
         for pod in pods():
             self.assertIs(pod.get("serviceAccountName") in bound, pod["automountServiceAccountToken"])
 
+    def test_the_image_has_the_version_of_this_tree(self):
+        version = re.search(r'view version = "(.+)"', (SOURCE / "include/pawl/version.hpp").read_text()).group(1)
+        for pod in pods():
+            self.assertEqual([container["image"] for container in pod["containers"]], [f"pawl:{version}"])
 
     def test_what_is_mounted_is_there(self):
         maps = {one["metadata"]["name"] for one in documents() if one["kind"] == "ConfigMap"}
