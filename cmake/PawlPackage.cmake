@@ -92,16 +92,23 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SHLIBDEPS ON)
 list(JOIN modules ", " suggested)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SUGGESTS "${suggested}")
+# An engine fits one version: both are unpacked before either is configured, and the agent started.
+set(broken "")
+foreach(module ${modules})
+  list(APPEND broken "${module} (<< ${upstream}-${revision})" "${module} (>> ${upstream}-${revision})")
+endforeach()
+list(JOIN broken ", " broken)
+set(CPACK_DEBIAN_PAWL_PACKAGE_BREAKS "${broken}")
 set(CPACK_DEBIAN_PAWL_PACKAGE_DEPENDS "tzdata, systemd | systemd-standalone-sysusers | systemd-sysusers, \
 systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
 set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
-"Jobs that are configured on several hosts run on one of them: a host claims
+"Jobs that are configured on several hosts run on one of them: a host acquires
 the job's key in a store that all of them reach (a SQLite file, Redis,
 PostgreSQL, MySQL, MongoDB, etcd, ZooKeeper, DynamoDB, Azure Blob Storage, S3
-or Kubernetes), holds a lease while it works, and is succeeded when it dies.
-Every grant carries a fencing token, so that a host that was frozen is rejected
+or Kubernetes), holds a lease while it works, and another takes over when it
+dies. Every grant carries a fencing token, so that a host that was frozen is rejected
 where it writes too late.
 
 This package has the command pawl, which wraps any program, and the agent,
@@ -125,6 +132,7 @@ foreach(engine ${engines})
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
   # A module uses the command's own insides.
   set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "pawl (= ${upstream}-${revision})")
+  set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA "${debian}/engine/postinst")
   set(CPACK_COMPONENT_${component}_DESCRIPTION
 "The command pawl and its agent keep leases, fencing tokens and runs in a
 store that all hosts reach. This package is the engine for

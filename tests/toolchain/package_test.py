@@ -95,8 +95,14 @@ class Package(unittest.TestCase):
             self.assertIn(f"pawl (= {call('dpkg-deb', '-f', packages['pawl'], 'Version').strip()})", needed)
             self.assertNotIn(library, depends)
 
+    def test_an_upgrade_takes_the_engines_along(self):
+        """An engine of another version is a configuration that is rejected, after which systemd starts no agent again."""
+        version = call("dpkg-deb", "-f", packages["pawl"], "Version").strip()
+        breaks = call("dpkg-deb", "-f", packages["pawl"], "Breaks").strip().split(", ")
+        self.assertEqual(sorted(breaks), sorted(f"pawl-{name} ({than} {version})" for name in ENGINES for than in ("<<", ">>")))
+
     def test_the_scripts_are_clean(self):
-        call("shellcheck", "--shell=sh", *(SOURCE / "deploy/debian" / name for name in ("postinst", "prerm", "postrm")))
+        call("shellcheck", "--shell=sh", *(SOURCE / "deploy/debian" / name for name in ("postinst", "prerm", "postrm", "engine/postinst")))
 
     def test_the_configuration_shows_every_key_and_none_that_is_wrong(self):
         text = (SOURCE / "deploy/debian/pawl.toml").read_text()
@@ -281,6 +287,23 @@ command = ["/bin/sh", "-c", "until test -e /var/lib/pawl/let-go; do sleep 0.05; 
         self.install(later)
         self.assertEqual(self.state(), "inactive")
         self.run_in("systemctl", "is-enabled", UNIT, status=1)
+
+    def test_an_engine_that_comes_after_its_configuration_starts_the_agent(self):
+        self.begun(packages["pawl"])
+        self.run_in("sed", "-i", "s|^#store = .*|store = \"redis://127.0.0.1:1\"|", CONFFILE)
+        self.machine.run("systemctl", "restart", UNIT)
+        until(lambda: self.state() == "failed")
+        self.assertEqual(self.state("ExecMainStatus"), "78")
+        self.install(packages["pawl-redis"])
+        until(lambda: self.state() in ("active", "activating"))
+        self.assertNotEqual(self.state("ExecMainStatus"), "78")
+        # A disabled one stays as it is.
+        self.dpkg("--remove", "pawl-redis")
+        self.machine.run("systemctl", "restart", UNIT)
+        until(lambda: self.state() == "failed")
+        self.run_in("systemctl", "disable", UNIT)
+        self.install(packages["pawl-redis"])
+        self.assertEqual(self.state(), "failed")
 
     def test_a_removal_stops_it_and_keeps_what_is_the_administrators(self):
         self.begun(packages["pawl"])
