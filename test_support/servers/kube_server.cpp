@@ -25,7 +25,7 @@ struct token_user {
 };
 constexpr std::array token_users{
     token_user{kube_user::admin, "admin", R"(admin,1,"system:masters")"},
-    token_user{kube_user::pawl, "pawl", R"(system:serviceaccount:jobs:pawl,2)"},
+    token_user{kube_user::pawl, "pawl", R"(system:serviceaccount:jobs:pawl-leases,2)"},
     token_user{kube_user::viewer, "viewer", "viewer,3"},
     token_user{kube_user::stranger, "stranger", "stranger,4"},
 };

@@ -305,7 +305,7 @@ TEST_F(KubernetesStore, APodUsesItsAccountAndReadsItsTokenAgain) {
     const auto kubeconfig = settings_of(kube_user::pawl);
     std::filesystem::copy_file(kubeconfig.access.tls.ca, account.path() / "ca.crt");
     account.write("namespace", "jobs");
-    account.write("token", server().token_of("jobs", "pawl"));
+    account.write("token", server().token_of("jobs", "pawl-leases"));
     cluster_environment here;
     here.service_host = "127.0.0.1";
     here.service_port = std::to_string(server().port());
@@ -320,7 +320,7 @@ TEST_F(KubernetesStore, APodUsesItsAccountAndReadsItsTokenAgain) {
     account.write("token", "replaced-by-one-that-is-unknown");
     auto later = open(settings);
     expect_failure(later.inspect("key"), errc::denied, "is not accepted");
-    account.write("token", server().token_of("jobs", "pawl"));
+    account.write("token", server().token_of("jobs", "pawl-leases"));
     EXPECT_EQ(later.show("key").holder, token) << "read again on 401, not after a minute";
 }
 
@@ -332,7 +332,7 @@ TEST_F(KubernetesStore, TheExamplesAreApplied) {
         EXPECT_NO_THROW(server().apply(examples / file, "jobs")) << file;
     const auto pod = boost::json::parse(
         server().ask("GET", "/apis/apps/v1/namespaces/jobs/deployments/publisher"));
-    EXPECT_EQ(pod.at_pointer("/spec/template/spec/serviceAccountName"), "pawl");
+    EXPECT_EQ(pod.at_pointer("/spec/template/spec/serviceAccountName"), "pawl-leases");
 }
 
 }  // namespace
