@@ -54,7 +54,10 @@ awaitable<std::shared_ptr<const std::string>> look_whether_ready(shared_context 
 awaitable<metrics::live_values> collect(shared_context around, counter counted) {
     metrics::live_values values;
     auto looking = around->node->look(health_timeout);
-    if (auto seen = co_await std::move(looking)) values.next_occurrences = seen->next_occurrences;
+    if (auto seen = co_await std::move(looking)) {
+        values.scheduler_up = true;
+        values.next_occurrences = seen->next_occurrences;
+    }
     if (around->records) {
         auto listing = around->records->list_nodes();
         const auto nodes = co_await std::move(listing);

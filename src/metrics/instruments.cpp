@@ -64,6 +64,8 @@ std::vector<MetricFamily> families_of(const live_values& now) {
     std::vector<MetricFamily> all;
     all.push_back(single("pawl_store_up", "1 while the store answers this node.", MetricType::Gauge,
                          now.store_up ? 1 : 0));
+    all.push_back(single("pawl_scheduler_up", "1 while the scheduler's loop answers.",
+                         MetricType::Gauge, now.scheduler_up ? 1 : 0));
     all.push_back(instants_of("pawl_node_heartbeat_timestamp_seconds",
                               "Last heartbeat of a node, Unix time.", "node", now.node_heartbeats));
     all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
@@ -71,7 +73,10 @@ std::vector<MetricFamily> families_of(const live_values& now) {
     auto head =
         single("pawl_audit_head", "Newest entry of the audit log: its sequence, and its hash.",
                MetricType::Gauge, static_cast<double>(now.audit_sequence));
-    head.metric.front().label.push_back({"hash", now.audit_hash});
+    if (now.audit_hash.empty())
+        head.metric.clear();
+    else
+        head.metric.front().label.push_back({"hash", now.audit_hash});
     all.push_back(std::move(head));
     all.push_back(single("pawl_http_connections", "Open API connections.", MetricType::Gauge,
                          static_cast<double>(now.connections)));

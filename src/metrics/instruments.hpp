@@ -43,6 +43,7 @@ struct live_values {
         next_occurrences;                                               // by job, Unix milliseconds
     std::vector<std::pair<std::string, std::int64_t>> node_heartbeats;  // by node, Unix ms
     bool store_up = false;
+    bool scheduler_up = false;
     // Of the newest entry of the audit; 0: there is none, or it is not known.
     std::uint64_t audit_sequence = 0;
     std::string audit_hash{};

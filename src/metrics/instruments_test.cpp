@@ -63,6 +63,7 @@ TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     now.next_occurrences = {{"a", 1'795'000'000'250}, {"b", 1'795'000'000'000}};
     now.node_heartbeats = {{"node-a", 1'795'000'000'125}};
     now.store_up = true;
+    now.scheduler_up = true;
     now.audit_sequence = 12;
     now.audit_hash = "ab12";
     now.connections = 3;
@@ -73,11 +74,20 @@ TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     EXPECT_EQ(value_of(page, "pawl_node_heartbeat_timestamp_seconds{node=\"node-a\"}"),
               1795000000.125);
     EXPECT_EQ(value_of(page, "pawl_store_up"), 1);
+    EXPECT_EQ(value_of(page, "pawl_scheduler_up"), 1);
     EXPECT_EQ(value_of(page, "pawl_audit_head{hash=\"ab12\"}"), 12);
     EXPECT_EQ(value_of(page, "pawl_http_connections"), 3);
     EXPECT_EQ(value_of(page, "pawl_http_connections_rejected_total"), 4);
     // They are not remembered.
     EXPECT_FALSE(has(all.text({}), "pawl_schedule_next_timestamp_seconds{job=\"a\"}"));
+}
+
+// A scraped head is a proof: 0 would say that the audit log was empty.
+TEST(Instruments, WhatDoesNotAnswerIsNotTold) {
+    const auto page = instruments{{}}.text({});
+    EXPECT_EQ(value_of(page, "pawl_scheduler_up"), 0);
+    EXPECT_EQ(page.find("\npawl_audit_head{"), std::string::npos);
+    EXPECT_NE(page.find("# TYPE pawl_audit_head gauge"), std::string::npos);
 }
 
 // The journal still lists who a node was before it was started again.
