@@ -92,7 +92,7 @@ metrics_registry::metrics_registry(const build_facts& facts) {
     for (const auto why : {loss_reason::taken, loss_reason::validity_ended,
                            loss_reason::lifetime_ended, loss_reason::closed})
         losses_[place_of(why)] = &losses.Add({{"reason", std::string{pawl::name_of(why)}}});
-    renewal_failures_ = add_counter("pawl_lock_renew_trouble_total",
+    renewal_failures_ = add_counter("pawl_lock_renewal_failures_total",
                                     "Leases with max_renew_failures failed renewals in a row.");
     forced_ =
         add_counter("pawl_lock_forced_release_total", "Locks force-released through this API.");
@@ -143,7 +143,7 @@ metrics_registry::metrics_registry(const build_facts& facts) {
                  .Help("Finished runs and skipped occurrences of this node by status.")
                  .Register(registry_);
     judged_ = &BuildCounter()
-                   .Name("pawl_runs_judged_total")
+                   .Name("pawl_runs_resolved_total")
                    .Help("Runs of unresponsive nodes by the status that this node recorded.")
                    .Register(registry_);
     retries_ = &BuildCounter()

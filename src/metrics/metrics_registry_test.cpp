@@ -105,7 +105,8 @@ TEST(MetricsRegistry, AConfiguredJobIsCountedFromZero) {
          {"pawl_run_retries_total", "pawl_fail_open_total", "pawl_runs_active"})
         EXPECT_EQ(value_of(page, name + "{job=\"a\"}"), 0);
     for (const std::string status : {"lost", "abandoned"})
-        EXPECT_EQ(value_of(page, "pawl_runs_judged_total{job=\"a\",status=\"" + status + "\"}"), 0);
+        EXPECT_EQ(value_of(page, "pawl_runs_resolved_total{job=\"a\",status=\"" + status + "\"}"),
+                  0);
 }
 
 TEST(MetricsRegistry, JobsThatAreGoneLoseTheirSeriesAndTheOthersKeepTheirCounts) {
@@ -218,8 +219,8 @@ TEST(MetricsRegistry, RunsOfUnresponsiveNodesAreCountedApart) {
     counted.run_judged("a", run_status::abandoned);
     counted.run_judged("a", run_status::abandoned);
     const auto page = page_of(counted);
-    EXPECT_EQ(value_of(page, "pawl_runs_judged_total{job=\"a\",status=\"lost\"}"), 1);
-    EXPECT_EQ(value_of(page, "pawl_runs_judged_total{job=\"a\",status=\"abandoned\"}"), 2);
+    EXPECT_EQ(value_of(page, "pawl_runs_resolved_total{job=\"a\",status=\"lost\"}"), 1);
+    EXPECT_EQ(value_of(page, "pawl_runs_resolved_total{job=\"a\",status=\"abandoned\"}"), 2);
     EXPECT_EQ(value_of(page, "pawl_runs_total{job=\"a\",status=\"lost\"}"), 0);
 }
 

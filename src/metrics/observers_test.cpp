@@ -93,7 +93,7 @@ TEST(LockWatcher, RenewalsAreToldApart) {
     EXPECT_TRUE(lease->renew());
     all.one.faults->renewals_to_fail = 3;
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(lease->renew());
-    EXPECT_EQ(all["pawl_lock_renew_trouble_total"], 1);
+    EXPECT_EQ(all["pawl_lock_renewal_failures_total"], 1);
     a.force_release("k", lease->token(), 0ms);
     EXPECT_FALSE(lease->renew());
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"renewed\"}"], 1);
@@ -154,7 +154,7 @@ TEST(RunWatcher, EveryEventHasItsSeries) {
     EXPECT_EQ(all["pawl_runs_total{job=\"a\",status=\"skipped\"}"], 1);
     EXPECT_EQ(all["pawl_fail_open_total{job=\"a\"}"], 1);
     EXPECT_EQ(all["pawl_orphans_replayed_total"], 1);
-    EXPECT_EQ(all["pawl_runs_judged_total{job=\"a\",status=\"lost\"}"], 1);
+    EXPECT_EQ(all["pawl_runs_resolved_total{job=\"a\",status=\"lost\"}"], 1);
     EXPECT_EQ(all["pawl_journal_up"], 0);
     runs->on_journal(true);
     EXPECT_EQ(all["pawl_journal_up"], 1);

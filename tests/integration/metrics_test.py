@@ -157,7 +157,7 @@ class World:
         self.second.signal(signal.SIGSTOP)
         self.first, self.api = self.agent("a", *jobs(), orphan)
         self.api.counts("pawl_orphans_replayed_total")
-        self.api.counts("pawl_runs_judged_total", job="doomed", status="lost")
+        self.api.counts("pawl_runs_resolved_total", job="doomed", status="lost")
         self.second.signal(signal.SIGCONT)
         self.api_b.counts("pawl_lock_lost_total", least=2)
         self.api_b.counts("pawl_runs_total", job="doomed", status="lost")

@@ -35,8 +35,8 @@ static_assert(2 * told_bytes_max <= backlog_bytes_max);
 std::size_t index_of(topic what) { return static_cast<std::size_t>(what); }
 
 // An event, and no comment: a browser tells its page of events alone.
-std::shared_ptr<const std::string> pulse() {
-    static const auto text = std::make_shared<const std::string>("event: pulse\ndata: {}\n\n");
+std::shared_ptr<const std::string> heartbeat() {
+    static const auto text = std::make_shared<const std::string>("event: heartbeat\ndata: {}\n\n");
     return text;
 }
 
@@ -107,10 +107,10 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
     const std::stop_callback leaving{where->gone(), [mine] { mine->wake.notify_all(); }};
     while (taken && !mine->lost && !where->gone().stop_requested()) {
         if (mine->backlog.empty()) {
-            auto resting = mine->wake.wait_for(pulse_interval);
+            auto resting = mine->wake.wait_for(heartbeat_interval);
             co_await std::move(resting);
         }
-        auto next = pulse();
+        auto next = heartbeat();
         if (!mine->backlog.empty()) {
             next = mine->backlog.front();
             mine->backlog.pop_front();
@@ -422,9 +422,9 @@ void live::tell_trouble(topic what, const failure* why) {
     const auto where = what == topic::locks ? "store" : "journal";
     const bool was = std::exchange(in_trouble_[index_of(what)], why != nullptr);
     if (why != nullptr)
-        tell(what, "trouble", {{"what", where}, {"detail", why->detail}});
+        tell(what, "degraded", {{"what", where}, {"detail", why->detail}});
     else if (was)
-        tell(what, "well", {{"what", where}});
+        tell(what, "recovered", {{"what", where}});
 }
 
 void live::push(viewer& to, const event& one) {

@@ -36,7 +36,7 @@ constexpr millis look_interval{1'000};
 constexpr millis overview_interval{5'000};
 constexpr int look_share = 10;
 // So that proxies know that the stream lives, and a page that the node is not frozen.
-constexpr millis pulse_interval{1'000};
+constexpr millis heartbeat_interval{1'000};
 // Events that a viewer has not taken, and their bytes, unless it is one alone.
 constexpr std::size_t backlog_max = 64;
 constexpr std::size_t backlog_bytes_max = std::size_t{4} * 1024 * 1024;

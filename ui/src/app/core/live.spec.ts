@@ -152,13 +152,27 @@ describe('live changes', () => {
     expect(reads).toBe(2);
   });
 
+  it('say what is degraded until it has recovered, and read the lists again', async () => {
+    await open();
+    const live = TestBed.inject(Live);
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    Stream.newest.say('degraded', { what: 'journal', detail: 'the journal does not answer' });
+    expect(live.troubles()).toEqual(['the journal does not answer']);
+    const before = reads;
+    Stream.newest.say('recovered', { what: 'journal' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(live.troubles()).toEqual([]);
+    expect(reads).toBe(before + 1);
+  });
+
   it('say so when the node has said nothing for three seconds, and take it back with its next word', async () => {
     await open();
     const live = TestBed.inject(Live);
     Stream.newest.say('hello', {});
     for (let second = 0; second < 5; second += 1) {
       await vi.advanceTimersByTimeAsync(1_000);
-      Stream.newest.say('pulse', {});
+      Stream.newest.say('heartbeat', {});
       expect(live.quietMs()).toBe(0);
     }
     await vi.advanceTimersByTimeAsync(3_000);
@@ -167,7 +181,7 @@ describe('live changes', () => {
     expect(live.quietMs()).toBeGreaterThan(3_000);
     expect(live.stale()).toBe(true);
     expect(live.connection()).toBe('live');
-    Stream.newest.say('pulse', {});
+    Stream.newest.say('heartbeat', {});
     await vi.advanceTimersByTimeAsync(1_000);
     expect(live.quietMs()).toBe(0);
     expect(live.stale()).toBe(false);

@@ -40,7 +40,7 @@ const streamTimeoutMs = 800;
 const backoffFirstMs = 500;
 const backoffMaxMs = 15_000;
 const pollEveryMs = 5_000;
-/** The stream has a pulse every second. After so long without any word its node may be frozen, which is shown. */
+/** The stream has a heartbeat every second. After so long without any word its node may be frozen, which is shown. */
 const quietMaxMs = 3_000;
 /** A stream over which nothing came for so long is taken for dead. */
 const silenceMaxMs = 30_000;
@@ -132,7 +132,7 @@ export class Live {
   readonly troubles = computed(() => Object.values(this.troubles_()));
   /** When anything was heard last, by this browser's clock; 0: never. */
   readonly heardAt = this.heardAt_.asReadonly();
-  /** For how long the stream has said nothing, its pulse included; 0 while it does, or where there is none. */
+  /** For how long the stream has said nothing, its heartbeat included; 0 while it does, or where there is none. */
   readonly quietMs = computed(() => {
     const heard = this.heardAt_();
     const quiet = this.connection_() === 'live' && heard > 0 ? this.clock.localNow() - heard : 0;
@@ -223,12 +223,12 @@ export class Live {
     this.source = source;
     this.listen();
     source.onerror = () => void this.lost(source);
-    source.addEventListener('pulse', (message) => this.read(message as MessageEvent<string>));
+    source.addEventListener('heartbeat', (message) => this.read(message as MessageEvent<string>));
     source.addEventListener('hello', (message) => this.greeted(message as MessageEvent<string>));
     for (const topic of ['locks', 'runs', 'jobs', 'nodes', 'audit', 'overview'] as const) {
       source.addEventListener(topic, (message) => this.told(topic, message as MessageEvent<string>));
     }
-    source.addEventListener('trouble', (message) => {
+    source.addEventListener('degraded', (message) => {
       const { what, detail } = this.read<{ what: string; detail: string }>(message as MessageEvent<string>);
       this.troubles_.update((all) => ({ ...all, [what]: detail }));
     });
@@ -239,7 +239,7 @@ export class Live {
         if (follower.subscription.topics.includes(topic)) void follower.refresh();
       }
     });
-    source.addEventListener('well', (message) => {
+    source.addEventListener('recovered', (message) => {
       const { what } = this.read<{ what: string }>(message as MessageEvent<string>);
       this.troubles_.update(({ [what]: _over, ...others }) => others);
       this.refreshAll();
