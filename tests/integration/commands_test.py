@@ -228,7 +228,7 @@ class Everything(Case):
         self.assertEqual({json.loads(line)["level"] for line in told}, {"warn"})
         self.hold("job/b", "--ttl", "30s")
         text = self.pawl("locks", "release", "job/b", "--reason", "test", "--yes", "--now").err
-        self.assertRegex(text, r"(?m)^\S+ warn releasing without cooldown")
+        self.assertRegex(text, r"(?m)^\S+ warn lock released without cooldown")
 
     def test_a_flag_beats_the_environment_which_beats_the_file(self):
         config = self.folder / "pawl.toml"

@@ -398,7 +398,7 @@ class ExecOnRedis(OnRedis, Exec):
         # It goes on giving the occurrence back, which the missing replica is to know of.
         lonely = self.start("exec", "k", "--occurrence", "2026-01-02T03:04:05Z", *fail_open)
         told = lonely.stderr.readline()
-        self.assertIn("withdrawing an unanswered claim key=k", told)
+        self.assertIn("claim unanswered, withdrawal pending key=k", told)
         self.assertIn("0 of 1 replicas have it", told)
         lonely.terminate()
         out, _ = lonely.communicate(timeout=60)

@@ -157,10 +157,10 @@ status release_lock(const globals& options, const release_arguments& how) {
     forced_release what{one, how.reason};
     if (how.now) what.delay = millis{0};
     if (!how.delay.empty()) what.delay = duration_option("--delay", how.delay);
-    if (how.now)
-        log(log_level::warn, "releasing without cooldown key=" + base::printable(how.key) +
-                                 ": until the former holder notices, two may run");
     const auto free_in = asked->release(what);
+    if (how.now)
+        log(log_level::warn, "lock released without cooldown key=" + base::printable(how.key) +
+                                 ": until the former holder notices, two may run");
     if (options.json)
         print_json(boost::json::object{{"key", how.key},
                                        {"fence_token", number(token)},

@@ -259,7 +259,7 @@ private:
     void give_claim_up(const std::string& why = {}) {
         claim_.withdraw();
         if (store_.drain(millis{0})) return;
-        log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
+        log(log_level::info, "claim unanswered, withdrawal pending key=" + what_.key +
                                  " for_at_most=" + base::format_duration(withdrawal_longest()) +
                                  (why.empty() ? "" : ": " + why));
         if (store_.drain(withdrawal_longest(), run_->gives_up())) return;
