@@ -30,7 +30,7 @@ awaitable<void> position_finder::find() {
     done_occurrences done;
     auto reading = read_done(done);
     const bool known = co_await std::move(reading);
-    place(done, known ? positions::told::all : positions::told::in_part);
+    place(done, known ? positions::knowledge::all : positions::knowledge::in_part);
 }
 
 awaitable<void> position_finder::keep_finding() {
@@ -111,7 +111,7 @@ awaitable<bool> position_finder::ask_again(failure why, instant end) {
     co_return true;
 }
 
-void position_finder::place(const done_occurrences& done, positions::told how_much) {
+void position_finder::place(const done_occurrences& done, positions::knowledge how_much) {
     const auto now = node_.now();
     positions::state_of_node node;
     node.store = how_much;

@@ -37,7 +37,7 @@ private:
     boost::asio::awaitable<bool> inspect_done(std::vector<std::string> keys,
                                               done_occurrences& done);
     boost::asio::awaitable<bool> ask_again(failure why, instant end);
-    void place(const done_occurrences& done, positions::told how_much);
+    void place(const done_occurrences& done, positions::knowledge how_much);
 
     node_state& node_;
     job_table& jobs_;

@@ -9,8 +9,8 @@ bool positions::is_before_all(const std::string& job, occurrence which) const {
     return since != since_.end() && number(which) < since->second;
 }
 
-void positions::on_store_read(told how_much, wall_instant now) {
-    are_known_ = how_much == told::all;
+void positions::on_store_read(knowledge how_much, wall_instant now) {
+    are_known_ = how_much == knowledge::all;
     caught_up_until_ = now;
 }
 
@@ -47,7 +47,7 @@ std::optional<wall_instant> positions::begin_after(const scheduled_job& which,
     // To begin now would be to give up what is due; only those that may run without a lease do.
     const bool must_not_wait = which.on_store_down == outage::run_without_lease;
     if (node.is_ready && node.knows_pauses && must_not_wait) return std::nullopt;
-    if (node.store == told::in_part && (node.is_ready || !must_not_wait)) return std::nullopt;
+    if (node.store == knowledge::in_part && (node.is_ready || !must_not_wait)) return std::nullopt;
     // It is not remembered what has run, so nothing that is past is missing.
     if (which.delivery == delivery::off)
         return which.has_a_place ? std::nullopt : std::optional{now};

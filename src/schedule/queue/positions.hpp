@@ -41,8 +41,8 @@ public:
     bool is_before_all(const std::string& job, occurrence which) const;
 
     // What the store told about the occurrences that have run.
-    enum class told { all, in_part };
-    void on_store_read(told how_much, wall_instant now);
+    enum class knowledge { all, in_part };
+    void on_store_read(knowledge how_much, wall_instant now);
     // As long as it is not, the store is to be asked again.
     bool are_known() const noexcept { return are_known_; }
 
@@ -69,7 +69,7 @@ public:
                                             wall_instant now) const;
     // The node's, at the time the store was read.
     struct state_of_node {
-        told store = told::all;
+        knowledge store = knowledge::all;
         bool is_ready = false;  // schedules have been handed out before
         bool knows_pauses = false;
         millis retention = retention_default;  // of the store

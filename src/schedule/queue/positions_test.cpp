@@ -12,7 +12,7 @@ namespace pawl::schedule {
 namespace {
 
 using namespace std::chrono_literals;
-using told = positions::told;
+using knowledge = positions::knowledge;
 
 const wall_instant now{std::chrono::hours{500'000}};
 const std::string job = "nightly";
@@ -57,12 +57,12 @@ TEST_P(PositionsBegin, WhereTheScheduleStands) {
 constexpr auto any = delivery::at_most_once;
 constexpr auto no_memory = delivery::off;
 constexpr auto lease_or_none = outage::run_without_lease;
-constexpr positions::state_of_node starts{told::all, false, false};
-constexpr positions::state_of_node starts_blind{told::in_part, false, false};
-constexpr positions::state_of_node lives{told::all, true, true};
-constexpr positions::state_of_node lives_blind{told::in_part, true, true};
-constexpr positions::state_of_node waits_for_control_state{told::all, true, false};
-constexpr positions::state_of_node waits_for_both{told::in_part, true, false};
+constexpr positions::state_of_node starts{knowledge::all, false, false};
+constexpr positions::state_of_node starts_blind{knowledge::in_part, false, false};
+constexpr positions::state_of_node lives{knowledge::all, true, true};
+constexpr positions::state_of_node lives_blind{knowledge::in_part, true, true};
+constexpr positions::state_of_node waits_for_control_state{knowledge::all, true, false};
+constexpr positions::state_of_node waits_for_both{knowledge::in_part, true, false};
 
 INSTANTIATE_TEST_SUITE_P(
     Schedules, PositionsBegin,
@@ -159,12 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Positions, UnknownOnesRunNothingThatNeedsALease) {
     positions at;
     EXPECT_TRUE(at.may_run(outage::wait)) << "a job that comes while the node runs begins now";
-    at.on_store_read(told::in_part, now);
+    at.on_store_read(knowledge::in_part, now);
     EXPECT_FALSE(at.are_known());
     EXPECT_FALSE(at.may_run(outage::wait));
     EXPECT_TRUE(at.may_run(lease_or_none));
 
-    at.on_store_read(told::all, now + 1s);
+    at.on_store_read(knowledge::all, now + 1s);
 
     EXPECT_TRUE(at.are_known());
     EXPECT_TRUE(at.may_run(outage::wait));
@@ -176,7 +176,7 @@ TEST(Positions, CatchesUpWithWhatOthersMayHaveTold) {
     using positions::when_busy::gives_way;
     using positions::when_busy::waits;
     positions at;
-    at.on_store_read(told::all, now);
+    at.on_store_read(knowledge::all, now);
     const auto later = now + 1min;
 
     EXPECT_TRUE(at.catches_up(now, later, waits));
