@@ -79,7 +79,7 @@ json::object json_of(const run_record& run) {
 json::object json_of(const run_record& run, const std::vector<run_event>& history) {
     auto one = json_of(run);
     const auto callers = callers_of(history);
-    one["asked_by"] = callers.asked_by;
+    one["triggered_by"] = callers.triggered_by;
     one["cancelled_by"] = callers.cancelled_by;
     one["cancel_reason"] = callers.cancel_reason;
     json::array events;
@@ -127,7 +127,7 @@ std::string cancel_words(const std::string& who, const std::string& reason) {
 run_callers callers_of(const std::vector<run_event>& history) {
     run_callers found;
     for (const auto& event : history) {
-        if (event.kind == "asked") found.asked_by = event.text;
+        if (event.kind == "asked") found.triggered_by = event.text;
         if (event.kind != "cancel_requested") continue;
         const auto at = event.text.find(cancel_mark);
         found.cancelled_by = event.text.substr(0, at);

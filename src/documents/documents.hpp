@@ -52,7 +52,7 @@ std::string_view state_of(const record& lock);
 
 // Who asked for a run, and who for its end and why; empty where no user did.
 struct run_callers {
-    std::string asked_by;
+    std::string triggered_by;
     std::string cancelled_by;
     std::string cancel_reason;
 };

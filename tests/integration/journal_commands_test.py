@@ -313,7 +313,7 @@ class Runs(Shared):
         shown = self.shown(row["id"])
         history = shown.pop("history")
         self.assertEqual([shown.pop(name) for name in ("cancelled_by", "cancel_reason")], ["", ""])
-        self.assertRegex(shown.pop("asked_by"), r"^\S+@\S+$")
+        self.assertRegex(shown.pop("triggered_by"), r"^\S+@\S+$")
         self.assert_is_run(shown)
         self.assertEqual((shown["status"], shown["attempt"], shown["checkpoint"], shown["exit_status"]), ("completed", 3, "try 3", 0))
         for one in history:
@@ -370,7 +370,7 @@ class Runs(Shared):
         row = self.ended(run)
         self.assertEqual((row["status"], row["exit_status"], row["attempt"], row["cancel_requested"]), ("cancelled", 5, 1, True))
         self.assertIn("cancel_requested", [one["kind"] for one in row["history"]])
-        me = row["asked_by"]
+        me = row["triggered_by"]
         self.assertRegex(me, r"^\S+@\S+$")
         self.assertEqual((row["cancelled_by"], row["cancel_reason"]), (me, "wrong input"))
         self.assertEqual(row["reason"], f"cancelled by {me}: wrong input")

@@ -138,7 +138,7 @@ TEST(RunRoutes, ARunIsShownWithItsHistory) {
     const auto history = json_in(shown).at("history").as_array();
     for (const auto& one : history) kinds.emplace_back(one.at("kind").as_string());
     EXPECT_THAT(kinds, ElementsAre("begun", "completed"));
-    EXPECT_EQ(text_in(shown, "asked_by"), "");
+    EXPECT_EQ(text_in(shown, "triggered_by"), "");
     EXPECT_EQ(text_in(shown, "cancelled_by"), "");
 }
 

@@ -170,7 +170,7 @@ status show_run(const globals& options, const std::string& given) {
                  {"status", std::string{word_of(run.status)}},
                  {"reason", or_dash(run.reason)},
                  {"trigger", run.trigger},
-                 {"triggered by", or_dash(callers.asked_by)},
+                 {"triggered by", or_dash(callers.triggered_by)},
                  {"cancelled by", or_dash(callers.cancelled_by)},
                  {"cancel reason", or_dash(callers.cancel_reason)},
                  {"scheduled", time_or_dash(scheduled)},

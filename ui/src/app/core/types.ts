@@ -117,7 +117,7 @@ export type RunEvent = {
 
 export type RunDetail = Run & {
   /** The user who triggered this run; empty for a scheduled run. */
-  asked_by: string;
+  triggered_by: string;
   /** The user who cancelled this run; empty unless cancelled. */
   cancelled_by: string;
   /** The reason that user gave. */
