@@ -108,8 +108,8 @@ set(CPACK_COMPONENT_PAWL_DESCRIPTION
 the job's key in a store that all of them reach (a SQLite file, Redis,
 PostgreSQL, MySQL, MongoDB, etcd, ZooKeeper, DynamoDB, Azure Blob Storage, S3
 or Kubernetes), holds a lease while it works, and another takes over when it
-dies. Every grant carries a fencing token, so that a host that was frozen is rejected
-where it writes too late.
+dies. Every grant carries a fencing token, so that a host that was frozen is
+rejected where it writes too late.
 
 This package has the command pawl, which wraps any program, and the agent,
 which runs schedules and starts as a service. The stores but SQLite are
