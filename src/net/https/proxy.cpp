@@ -23,12 +23,6 @@ std::optional<boost::asio::ip::address> address_of(std::string_view host) {
     return error ? std::nullopt : std::optional{address};
 }
 
-bool is_this_machine(std::string_view host) {
-    if (base::equals_ignoring_case(host, "localhost")) return true;
-    const auto address = address_of(host);
-    return address && address->is_loopback();
-}
-
 bool is_in_network(const boost::asio::ip::address& host, std::string_view network) {
     boost::system::error_code error;
     if (host.is_v4()) {
@@ -62,6 +56,12 @@ std::string from_environment(const char* upper, const char* lower) {
 }
 
 }  // namespace
+
+bool is_this_machine(std::string_view host) {
+    if (base::equals_ignoring_case(host, "localhost")) return true;
+    const auto address = address_of(host);
+    return address && address->is_loopback();
+}
 
 result<proxy_address> parse_proxy(std::string_view text) {
     failure bad{errc::unsupported, "invalid proxy; expected http://[user:password@]host[:port]"};

@@ -22,4 +22,8 @@ result<proxy_address> parse_proxy(std::string_view text);
 // Whether NO_PROXY, as it stands in the environment, names the host.
 bool is_exempt(std::string_view no_proxy, std::string_view host);
 
+// Whether what is sent to the host stays on this machine: localhost, or a loopback address. A name
+// such as 127.0.0.1.example is neither.
+bool is_this_machine(std::string_view host);
+
 }  // namespace pawl::net

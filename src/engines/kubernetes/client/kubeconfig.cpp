@@ -4,6 +4,7 @@
 #include "base/base64.hpp"
 #include "base/number.hpp"
 #include "engines/kubernetes/client/cluster_access.hpp"
+#include "net/https/proxy.hpp"
 
 #include <yaml-cpp/yaml.h>
 
@@ -144,6 +145,14 @@ void take_user(cluster_access& to, const kubeconfig& from, const YAML::Node& use
         throw config_fault{"user '" + name + "' needs client-certificate and client-key together"};
 }
 
+// Anyone on the way who reads a token is its user. A proxy is on the way, also to this machine.
+void reject_token_in_clear(const cluster_access& to) {
+    if (to.secure || (to.token.empty() && to.token_file.empty())) return;
+    if (net::is_this_machine(to.host) && to.proxy.empty()) return;
+    throw config_fault{"a token is not sent in the clear to http://" + to.host +
+                       "; expected a server of https://"};
+}
+
 }  // namespace
 
 result<cluster_access> parse_kubeconfig(const std::string& text, const std::string& file,
@@ -162,6 +171,7 @@ result<cluster_access> parse_kubeconfig(const std::string& text, const std::stri
         take_cluster(to, from, from.entry("clusters", "cluster", from.text(chosen, "cluster")));
         const auto user = from.text(chosen, "user");
         if (!user.empty()) take_user(to, from, from.entry("users", "user", user), user);
+        reject_token_in_clear(to);
         return to;
     } catch (const config_fault& fault) {
         return rejection(fault.what());

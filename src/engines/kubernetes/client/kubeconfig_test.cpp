@@ -100,6 +100,22 @@ TEST(Kubeconfig, TheServerIsAUrl) {
                     HasSubstr("invalid server '" + bad + "'; expected https://host[:port]"));
 }
 
+// Goal: no token can be read on the way. Method: a plain server, near and far, and behind a proxy,
+// which is on the way also to this machine.
+TEST(Kubeconfig, ATokenIsNotSentInTheClear) {
+    const auto server = [](const std::string& url) { return "    server: " + url + "\n"; };
+    const std::string file_user = "    tokenFile: token\n";
+    for (const std::string far : {"http://10.0.0.7:8080", "http://127.0.0.1.far.example"})
+        for (const auto& user : {plain_user, file_user})
+            EXPECT_THAT(rejected(config_with(server(far), user)),
+                        HasSubstr("a token is not sent in the clear to http://"));
+    const auto by_proxy = server("http://localhost:8001") + "    proxy-url: http://proxy:3128\n";
+    EXPECT_THAT(rejected(config_with(by_proxy, plain_user)), HasSubstr("in the clear"));
+    EXPECT_EQ(accepted(config_with(server("http://localhost:8001"), plain_user)).token, "abc");
+    EXPECT_FALSE(
+        accepted(config_with(server("http://10.0.0.7:8080"), plain_user), "anonymous").secure);
+}
+
 TEST(Kubeconfig, FilesAreRelativeToTheKubeconfig) {
     const auto access = accepted(config_with(
         plain_cluster + "    certificate-authority: pki/ca.crt\n    tls-server-name: kube\n"
