@@ -237,9 +237,13 @@ void tcp_proxy::cut() {
 }
 
 void tcp_proxy::reject() {
+    reject_new();
+    cut();
+}
+
+void tcp_proxy::reject_new() {
     state_->do_there([this] {
         state_->acceptor.close();
-        state_->cut_all();
         // Bound, so that nobody else is given the port, and not listening, so that it rejects.
         state_->acceptor.open(state_->here.protocol());
         state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});

@@ -25,8 +25,9 @@ public:
 
     // Closes every connection, with a reset; new ones are taken as before.
     void cut();
-    // Rejects new connections, after cutting all, until accept_again().
+    // Rejects new connections until accept_again(); those that stand are cut, or stay.
     void reject();
+    void reject_new();
     void accept_again();
     // Bytes of one direction are held back, in order, until resume(). Returns when it holds.
     void stall(direction which);

@@ -31,7 +31,9 @@
 namespace pawl::etcd {
 namespace {
 
-constexpr millis clock_age_max = std::chrono::minutes{1};
+// Clocks of machines drift apart by less than two seconds in that time.
+constexpr millis clock_kept_max = std::chrono::hours{1};
+constexpr millis clock_retry_after = std::chrono::seconds{10};
 // The largest answer: a full page of records with their locks and what is done.
 constexpr int answer_max = 16 * 1024 * 1024;
 // etcd rejects clients that ping more often than every 5 s.
@@ -535,19 +537,31 @@ async<clock_reading> client::clock(request_limits limits) {
         const auto stands = co_await ready(limits);
         if (stands.has_error()) co_return stands.error();
     }
-    if (lease_clock::now() - facts_->clock.taken() < clock_age_max) co_return facts_->clock;
+    const auto now = lease_clock::now();
+    const auto age = now - facts_->clock.taken();
+    if (age < settings_->clock_age_max || now < clock_not_before_) co_return facts_->clock;
     if (is_lent()) {
         facts_->clock = read_own_clock();
         co_return facts_->clock;
     }
     const auto asked = current_;
-    auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, limits.deadline);
+    // Half of the time is the caller's request's.
+    const auto until = now + std::max(limits.deadline - now, instant::duration{0}) / 2;
+    auto probing = probe(executor_, nodes_[asked].where, *settings_, until, nodes_[asked].address);
+    auto seen = co_await std::move(probing);
     if (seen.has_error()) {
-        if (asked == current_ && may_pass(seen.error().code)) leave_node();
+        if (!may_pass(seen.error().code)) co_return seen.error();
+        // Whether the node is well is what its channel says, over which renewals go.
+        if (age < clock_kept_max) {
+            clock_not_before_ = lease_clock::now() + clock_retry_after;
+            co_return facts_->clock;
+        }
+        if (asked == current_) leave_node();
         co_return seen.error();
     }
-    facts_ = std::move(*seen);
-    co_return facts_->clock;
+    const auto read = seen->clock;
+    if (asked == current_) facts_ = std::move(*seen);
+    co_return read;
 }
 
 // ---- Ending

@@ -106,7 +106,8 @@ public:
     // A stream has failed: what it says about the node, or the login, is remembered.
     failure note_stream_end(const grpc::Status& status, effect what);
 
-    // Of the present node, at most a minute old.
+    // Of the present node, at most a minute old; up to an hour where it cannot be read anew, as it
+    // runs on by our own clock.
     async<clock_reading> clock(request_limits limits);
     // Of the present node, when it was last asked. REQUIRES: ready() has ended well.
     const node_facts& facts() const { return *facts_; }
@@ -158,7 +159,8 @@ private:
     bool connecting_ = false;
     net::event closed_;  // or the loop has ended
     std::optional<node_facts> facts_;
-    std::string token_;  // of the login; empty: none
+    instant clock_not_before_{};  // is it read anew, as that has failed
+    std::string token_;           // of the login; empty: none
     instant not_before_{};
     std::optional<failure> last_failure_;
     std::map<net::event*, store_down> waiting_;   // for a node

@@ -33,8 +33,9 @@ struct etcd_settings {
     std::vector<base::endpoint> endpoints;  // at least one, unless lent; port 0: the default
     std::string user;                       // empty: no login
     std::string password;
-    std::optional<net::tls_settings> tls;         // empty: no TLS
-    std::shared_ptr<channel_provider> lent_by{};  // then of the above only the login counts
+    std::optional<net::tls_settings> tls;            // empty: no TLS
+    std::shared_ptr<channel_provider> lent_by{};     // then of the above only the login counts
+    millis clock_age_max = std::chrono::minutes{1};  // of a reading of the node's clock
 };
 
 // What people call it, such as 10.0.0.7:2379; begins every detail of a failure.

@@ -97,9 +97,11 @@ async<std::vector<std::string>> resolve(net::loop::executor_type executor, std::
 
 // Answers the address that it came to.
 async<std::string> connect(std::shared_ptr<net::byte_stream> stream, base::endpoint where,
-                           const etcd_settings& settings, net::loop::executor_type executor) {
+                           const etcd_settings& settings, net::loop::executor_type executor,
+                           std::string known) {
     const auto port = where.port == 0 ? default_port : where.port;
-    const auto addresses = co_await resolve(executor, where.host);
+    auto resolving = resolve(executor, known.empty() ? where.host : std::move(known));
+    const auto addresses = co_await std::move(resolving);
     if (addresses.has_error()) co_return addresses.error();
     std::string reached;
     failure last{errc::unreachable, "the name has no address"};
@@ -191,7 +193,7 @@ std::optional<version_answer> parse_version_answer(std::string_view text) {
 }
 
 async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
-                        const etcd_settings& settings, instant deadline) {
+                        const etcd_settings& settings, instant deadline, std::string address) {
     const auto place = place_of(where);
     const auto begun = lease_clock::now();
     auto stream = std::make_shared<net::byte_stream>(executor);
@@ -209,7 +211,8 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
         return failure{errc::unreachable,
                        place + ": no answer within " + base::format_duration(waited)};
     };
-    const auto connected = co_await connect(stream, where, settings, executor);
+    auto connecting = connect(stream, where, settings, executor, std::move(address));
+    const auto connected = co_await std::move(connecting);
     if (connected.has_error()) co_return explain(connected.error());
     const auto sent = lease_clock::now();
     const auto got = co_await ask_version(stream, where);

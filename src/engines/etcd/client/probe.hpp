@@ -52,9 +52,10 @@ struct node_facts {
     std::optional<finding> tls;
 };
 
-// Ends by the deadline. Details begin with the place.
+// Ends by the deadline, but for a name that is being looked up. Details begin with the place. To
+// the address where one is known already, without a look-up.
 async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
-                        const etcd_settings& settings, instant deadline);
+                        const etcd_settings& settings, instant deadline, std::string address = {});
 
 // This machine's own clock, for where no node's can be read.
 clock_reading read_own_clock();

@@ -436,6 +436,31 @@ TEST(EtcdStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
     EXPECT_EQ(mine.show("key").holder, token);
 }
 
+// Goal: a lease is not lost because the node's clock cannot be read. Method: the connection stands,
+// and no new one is taken, as each reading is.
+TEST(EtcdStore, AConnectionThatIsWellOutlivesAClockThatCannotBeRead) {
+    etcd_server server;
+    tcp_proxy proxy{server.port()};
+    auto settings = on_port(proxy.port(), 2s);
+    settings.clock_age_max = 0ms;
+    auto mine = open(settings);
+    const auto token = mine.granted(fresh_claim("held", 60s));
+    const auto due_now = [](const std::string& key) {
+        auto wanted = fresh_claim(key, 60s);
+        wanted.occurrence =
+            occurrence{std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count()};
+        return wanted;
+    };
+    EXPECT_TRUE(*mine.release("warm", mine.granted(due_now("warm"))));
+    proxy.reject_new();
+    for (const auto* key : {"one", "two"}) EXPECT_GT(number(mine.granted(due_now(key))), 0u);
+    EXPECT_EQ(mine.renew(lease_of("held", token, 60s)), renewal::renewed);
+    // Another is taken once it can be.
+    proxy.cut();
+    proxy.accept_again();
+    EXPECT_GT(number(granted_somehow(mine, due_now("three"))), 0u);
+}
+
 // Goal: an answer that was lost costs nothing. Method: the answer is held back until the connection
 // is cut; the same claim again gets the one grant that was made, or is withdrawn.
 TEST(EtcdStore, AClaimWhoseAnswerWasLostIsRepeatedOrWithdrawn) {
