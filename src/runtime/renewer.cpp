@@ -188,8 +188,8 @@ boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self
         auto answer = answered ? (*answers)[i] : renewal::unknown;
         self->take_answer(all[i], sent, answer);
         // Trust that has ended never comes back, however late the good news is.
-        const bool in_time = all[i]->valid(self->timer_.now());
-        if (answer == renewal::renewed && !in_time) answer = renewal::lost;
+        if (answer == renewal::renewed && !all[i]->valid(self->timer_.now()))
+            answer = renewal::lost;
         if (answer == renewal::lost || worst == renewal::renewed) worst = answer;
     }
     self->set_timer();
