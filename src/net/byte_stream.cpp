@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "net/callback_timer.hpp"
+#include "net/look_up.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -22,7 +23,6 @@ namespace {
 
 using boost::asio::ip::tcp;
 using generic = boost::asio::generic::stream_protocol;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, loop::io_executor_type>;
 
 // As long as others wait before they try the next address as well (RFC 8305 has a quarter of a
 // second).
@@ -99,19 +99,12 @@ async<void> byte_stream::connect_to_any(std::vector<tcp::endpoint> among) {
 }
 
 async<void> byte_stream::connect_tcp(std::string host, std::uint16_t port) {
+    if (closed_) co_return failure{errc::unreachable, "the connection was closed"};
+    auto looking = look_up(executor_, std::move(host), instant::max(), interrupted_);
+    const auto found = co_await std::move(looking);
+    if (found.has_error()) co_return found.error();
     std::vector<tcp::endpoint> endpoints;
-    boost::system::error_code error;
-    if (const auto address = boost::asio::ip::make_address(host, error); !error) {
-        endpoints.emplace_back(address, port);
-    } else {
-        resolver_type resolver{socket_.get_executor()};
-        error = {};
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-        const auto service = std::to_string(port);
-        const auto found = co_await resolver.async_resolve(host, service, token);
-        if (error) co_return failure{errc::unreachable, error.message()};
-        for (const auto& entry : found) endpoints.push_back(entry.endpoint());
-    }
+    for (const auto& address : *found) endpoints.emplace_back(address, port);
     auto connecting = connect_to_any(std::move(endpoints));
     co_return co_await std::move(connecting);
 }
@@ -201,10 +194,16 @@ bool byte_stream::is_quiet() noexcept {
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-void byte_stream::close() noexcept {
+void byte_stream::close_socket() noexcept {
     closed_ = true;
     boost::system::error_code ignored;
     socket_.close(ignored);
+}
+
+void byte_stream::close() noexcept {
+    close_socket();
+    // Last: where a guest ends, this may be the end of the stream.
+    interrupted_.notify_all();
 }
 
 }  // namespace pawl::net

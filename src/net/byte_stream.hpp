@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
+#include "net/event.hpp"
 #include "net/loop.hpp"
 #include "net/tls.hpp"
 
@@ -87,7 +88,9 @@ public:
     void close() noexcept;
 
 private:
-    void context_ends() noexcept override { close(); }
+    // Its timers let go of a look-up.
+    void context_ends() noexcept override { close_socket(); }
+    void close_socket() noexcept;
     // False: it did not answer within `timeout`.
     async<bool> try_connect(boost::asio::generic::stream_protocol::endpoint where,
                             std::optional<std::chrono::nanoseconds> timeout);
@@ -97,6 +100,7 @@ private:
     std::shared_ptr<boost::asio::ssl::context> context_;
     std::optional<boost::asio::ssl::stream<socket_type&>> tls_;
     bool closed_ = false;
+    event interrupted_;  // notified when it is closed: a look-up has no other end
 };
 
 }  // namespace pawl::net

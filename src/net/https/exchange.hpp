@@ -1,7 +1,7 @@
 // One connection, and one request with its answer on it.
 //
-// A request is carried by a coroutine of its own, so that a caller may leave when their time
-// is up: a name that is being resolved cannot be called off.
+// A request is carried by a coroutine of its own, so that a caller leaves when their time is up,
+// whatever the connection waits for.
 #pragma once
 
 #include "net/byte_stream.hpp"

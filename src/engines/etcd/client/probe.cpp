@@ -6,11 +6,11 @@
 #include "base/text.hpp"
 #include "net/byte_stream.hpp"
 #include "net/callback_timer.hpp"
+#include "net/look_up.hpp"
 #include "net/tls.hpp"
 #include "time/clocks.hpp"
 #include "time/http_date.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -81,34 +81,21 @@ struct alarm {
     std::shared_ptr<bool> late;
 };
 
-async<std::vector<std::string>> resolve(net::loop::executor_type executor, std::string host) {
-    using boost::asio::ip::tcp;
-    boost::system::error_code error;
-    if (boost::asio::ip::make_address(host, error); !error) co_return std::vector{std::move(host)};
-    boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type> resolver{executor};
-    error = {};
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-    const auto found = co_await resolver.async_resolve(host, "", token);
-    if (error) co_return failure{errc::unreachable, error.message()};
-    std::vector<std::string> addresses;
-    for (const auto& entry : found) addresses.push_back(entry.endpoint().address().to_string());
-    co_return addresses;
-}
-
 // Answers the address that it came to.
 async<std::string> connect(std::shared_ptr<net::byte_stream> stream, base::endpoint where,
                            const etcd_settings& settings, net::loop::executor_type executor,
-                           std::string known) {
+                           std::string known, instant deadline) {
     const auto port = where.port == 0 ? default_port : where.port;
-    auto resolving = resolve(executor, known.empty() ? where.host : std::move(known));
-    const auto addresses = co_await std::move(resolving);
+    auto looking = net::look_up(executor, known.empty() ? where.host : std::move(known), deadline);
+    const auto addresses = co_await std::move(looking);
     if (addresses.has_error()) co_return addresses.error();
     std::string reached;
     failure last{errc::unreachable, "the name has no address"};
     for (const auto& address : *addresses) {
-        const auto connected = co_await stream->connect_tcp(address, port);
+        const auto text = address.to_string();
+        const auto connected = co_await stream->connect_tcp(text, port);
         if (connected.has_value()) {
-            reached = address;
+            reached = text;
             break;
         }
         last = connected.error();
@@ -211,7 +198,7 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
         return failure{errc::unreachable,
                        place + ": no answer within " + base::format_duration(waited)};
     };
-    auto connecting = connect(stream, where, settings, executor, std::move(address));
+    auto connecting = connect(stream, where, settings, executor, std::move(address), deadline);
     const auto connected = co_await std::move(connecting);
     if (connected.has_error()) co_return explain(connected.error());
     const auto sent = lease_clock::now();

@@ -52,8 +52,8 @@ struct node_facts {
     std::optional<finding> tls;
 };
 
-// Ends by the deadline, but for a name that is being looked up. Details begin with the place. To
-// the address where one is known already, without a look-up.
+// Ends by the deadline. Details begin with the place. To the address where one is known already,
+// without a look-up.
 async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
                         const etcd_settings& settings, instant deadline, std::string address = {});
 

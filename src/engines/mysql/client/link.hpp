@@ -71,6 +71,8 @@ public:
 
     explicit link(net::loop& where)
         : net::io_object{where.get_executor()}, loop_{where}, socket_{where.get_executor()} {}
+
+    executor_type get_executor() const { return loop_.get_executor(); }
     ~link() { close(); }
     link(const link&) = delete;
     link& operator=(const link&) = delete;

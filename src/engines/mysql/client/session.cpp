@@ -2,22 +2,18 @@
 
 #include "base/duration.hpp"
 #include "base/number.hpp"
+#include "net/look_up.hpp"
 #include "net/provider.hpp"
 #include "net/tls.hpp"
 
 #include "session_sql.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 
 namespace pawl::mysql {
 namespace {
-
-using boost::asio::ip::tcp;
 
 constexpr std::int64_t micros_per_second = 1'000'000;
 // MySQL 8.0 and MariaDB 10.5 are the oldest that still get repairs, or did lately.
@@ -26,20 +22,18 @@ constexpr int mariadb_oldest_major = 10, mariadb_oldest_minor = 5;
 
 using addresses = std::vector<std::string>;
 
-async<addresses> find_addresses(std::shared_ptr<const mysql_settings> to) {
+async<addresses> find_addresses(std::shared_ptr<link> over,
+                                std::shared_ptr<const mysql_settings> to) {
     boost::system::error_code error;
     boost::asio::ip::make_address(to->host, error);
     // With TLS the library must know the name, and finds its address on the thread of its log-in.
     if (!to->unix_path.empty() || to->tls || !error) co_return addresses{to->host};
-    const auto executor = co_await boost::asio::this_coro::executor;
-    tcp::resolver resolver{executor};
-    error = {};
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-    const auto service = std::to_string(to->port);
-    const auto found = co_await resolver.async_resolve(to->host, service, token);
-    if (error) co_return failure{errc::unreachable, place_of(*to) + ": " + error.message()};
+    auto looking = net::look_up(over->get_executor(), to->host, over->deadline);
+    const auto found = co_await std::move(looking);
+    if (found.has_error())
+        co_return failure{found.error().code, place_of(*to) + ": " + found.error().detail};
     addresses all;
-    for (const auto& entry : found) all.push_back(entry.endpoint().address().to_string());
+    for (const auto& address : *found) all.push_back(address.to_string());
     co_return all;
 }
 
@@ -82,7 +76,7 @@ async<void> log_in(std::shared_ptr<link> over, std::shared_ptr<const mysql_setti
             co_return failure{readable.error().code,
                               place_of(*to) + ": " + readable.error().detail};
     }
-    const auto found = co_await find_addresses(to);
+    const auto found = co_await find_addresses(over, to);
     if (found.has_error()) co_return found.error();
     failure last{errc::unreachable, place_of(*to) + ": the name has no address"};
     for (const auto& address : *found) {

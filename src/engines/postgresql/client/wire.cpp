@@ -3,10 +3,10 @@
 #include "base/duration.hpp"
 #include "engines/postgresql/client/error_mapping.hpp"
 #include "net/callback_timer.hpp"
+#include "net/look_up.hpp"
 #include "net/provider.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -17,8 +17,6 @@ namespace pawl::postgresql {
 namespace {
 
 using boost::asio::awaitable;
-using boost::asio::ip::tcp;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type>;
 
 // How many addresses of one name are tried at most in one attempt to connect.
 constexpr std::size_t addresses_max = 8;
@@ -111,24 +109,23 @@ std::string place_of(const connection_target& target) {
 // ---- Connecting
 
 // The addresses of one server. libpq would look up its name itself, but the whole loop would wait.
-async<std::vector<server_address>> wire::resolve(std::shared_ptr<wire> self,
-                                                 server_address server) {
+async<std::vector<server_address>> wire::resolve(std::shared_ptr<wire> self, server_address server,
+                                                 instant deadline) {
     std::vector<server_address> found;
     if (server.host.empty() || !server.address.empty() || is_address(server.host) ||
         is_socket(server.host)) {
         found.push_back(std::move(server));
         co_return found;
     }
-    resolver_type resolver{self->socket_.get_executor()};
-    boost::system::error_code error;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-    const auto entries = co_await resolver.async_resolve(server.host, default_port, token);
-    if (error)
-        co_return failure{errc::unreachable,
-                          place_of(server) + ": cannot resolve the host name: " + error.message()};
-    for (const auto& entry : entries) {
+    auto looking = net::look_up(self->loop_.get_executor(), server.host, deadline);
+    const auto addresses = co_await std::move(looking);
+    if (addresses.has_error())
+        co_return failure{
+            addresses.error().code,
+            place_of(server) + ": cannot resolve the host name: " + addresses.error().detail};
+    for (const auto& address : *addresses) {
         if (found.size() == addresses_max) break;
-        found.push_back({server.host, entry.endpoint().address().to_string(), server.port});
+        found.push_back({server.host, address.to_string(), server.port});
     }
     co_return found;
 }
@@ -146,7 +143,7 @@ async<void> wire::connect(std::shared_ptr<wire> self,
     for (std::size_t i = 0; i < servers.size() && !self->closed_; ++i) {
         // One that is silent must not use up the time of those behind it.
         const auto share = share_of(deadline, servers.size() - i);
-        auto resolving = resolve(self, servers[i]);
+        auto resolving = resolve(self, servers[i], share);
         const auto addresses = co_await std::move(resolving);
         if (addresses.has_error()) {
             last = addresses.error();

@@ -91,7 +91,7 @@ public:
 private:
     void context_ends() noexcept override { close(); }
     static async<std::vector<server_address>> resolve(std::shared_ptr<wire> self,
-                                                      server_address server);
+                                                      server_address server, instant deadline);
     static async<void> dial(std::shared_ptr<wire> self,
                             std::shared_ptr<const connection_target> target, server_address server,
                             instant deadline);

@@ -1,18 +1,19 @@
 #include "engines/zookeeper/client/addresses.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "net/look_up.hpp"
+
+#include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 
 namespace pawl::zookeeper {
 namespace {
 
-using boost::asio::ip::tcp;
-using resolver_type = boost::asio::ip::basic_resolver<tcp, net::loop::io_executor_type>;
+// A server whose name hangs must not keep the others waiting for ever.
+constexpr std::chrono::seconds look_up_timeout{5};
 
 bool is_address(const server& one) {
     boost::system::error_code error;
@@ -30,20 +31,20 @@ async<std::vector<server>> find_addresses(net::loop::executor_type executor,
                                           std::vector<server> servers) {
     std::vector<server> found;
     std::optional<failure> missing;
-    resolver_type resolver{executor};
     for (const auto& one : servers) {
         if (is_address(one)) {
             found.push_back(one);
             continue;
         }
-        boost::system::error_code error;
-        const auto port = std::to_string(one.port);
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-        const auto entries = co_await resolver.async_resolve(one.host, port, token);
-        if (error && !missing)
-            missing = failure{errc::unreachable, place_of(one) + ": " + error.message()};
-        for (const auto& entry : entries)
-            found.push_back({entry.endpoint().address().to_string(), one.port});
+        auto looking = net::look_up(executor, one.host, lease_clock::now() + look_up_timeout);
+        const auto addresses = co_await std::move(looking);
+        if (addresses.has_error()) {
+            if (!missing)
+                missing = failure{addresses.error().code,
+                                  place_of(one) + ": " + addresses.error().detail};
+            continue;
+        }
+        for (const auto& address : *addresses) found.push_back({address.to_string(), one.port});
     }
     if (found.empty())
         co_return missing.value_or(failure{errc::unreachable, "the name has no address"});
