@@ -3,9 +3,16 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace pawl::net {
+namespace {
+
+// A server that takes connections and ends them is no better than one that takes none.
+constexpr std::chrono::seconds settled_after{5};
+
+}  // namespace
 
 // ---- Who waits
 
@@ -47,21 +54,33 @@ boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listene
             co_await std::move(pausing);
             continue;
         }
-        self->retries_.succeeded();
+        const auto begun = timers::of(self->executor_).now();
         auto listening = self->listen();
         co_await std::move(listening);
         self->lose();
+        if (!self->has_work()) break;
+        if (timers::of(self->executor_).now() - begun >= settled_after) {
+            self->retries_.succeeded();
+            continue;
+        }
+        self->back_off();
+        auto pausing = self->hurried_.wait_until(self->not_before_);
+        co_await std::move(pausing);
     }
     self->running_ = false;
 }
 
 // Those who wait are told at once when trying again does not help.
 void change_listener::retire_attempt(const failure& why) {
-    not_before_ = timers::of(executor_).now() + retries_.failed();
-    hurried_.reset();
+    back_off();
     for (auto& [name, where] : places_)
         for (auto* who : where.watches) who->why_ = why;
     if (!may_pass(why)) reject_all(why);
+}
+
+void change_listener::back_off() {
+    not_before_ = timers::of(executor_).now() + retries_.failed();
+    hurried_.reset();
 }
 
 // The change that everybody waited for may be among what was lost.

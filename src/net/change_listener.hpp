@@ -92,6 +92,7 @@ private:
     void leave(change_watch& who);
     static boost::asio::awaitable<void> run(std::shared_ptr<change_listener> self);
     void retire_attempt(const failure& why);
+    void back_off();
     void lose();
 
     std::shared_ptr<attachment> attachment_;

@@ -47,6 +47,7 @@ public:
     void lose_connection() { lost.set(); }
 
     std::optional<failure> rejection;
+    bool hangs_up = false;
     int attempts = 0;
     std::vector<std::string> came, left;
 
@@ -58,6 +59,7 @@ private:
         co_return result<void>{};
     }
     awaitable<void> listen() override {
+        if (hangs_up) co_return;
         auto waiting = lost.wait();
         co_await std::move(waiting);
     }
@@ -134,7 +136,28 @@ TEST_F(ChangeListener, ALostConnectionEndsTheWaitsThatWereConfirmed) {
     ASSERT_TRUE(a->changed);
     EXPECT_TRUE(a->changed->has_value());
     EXPECT_FALSE(b->confirmed);
+    turn_by(10ms);
     EXPECT_EQ(on->attempts, 2);
+}
+
+TEST_F(ChangeListener, AConnectionThatHasLastedIsOpenedAgainAtOnce) {
+    const auto a = spawn("a"), b = spawn("b");
+    turn_by(5s);
+    const auto late = spawn("late");
+    on->lose_connection();
+    where.turn();
+    EXPECT_EQ(on->attempts, 2);
+}
+
+// Goal: no loop at the speed of the network. Method: a server that takes connections, and ends each
+// at once.
+TEST_F(ChangeListener, ConnectionsThatEndAtOnceAreOpenedAgainLaterAndLater) {
+    on->hangs_up = true;
+    const auto a = spawn("a");
+    EXPECT_EQ(on->attempts, 1);
+    for (int i = 0; i < 100; ++i) turn_by(10ms);
+    EXPECT_GE(on->attempts, 5);
+    EXPECT_LE(on->attempts, 10);
 }
 
 TEST_F(ChangeListener, TriesAgainLaterAndTellsInTheEndWhatWasWrong) {
