@@ -63,6 +63,11 @@ bool is_this_machine(std::string_view host) {
     return address && address->is_loopback();
 }
 
+bool is_link_local(std::string_view host) {
+    const auto address = address_of(host);
+    return address && address->is_v4() && is_in_network(*address, "169.254.0.0/16");
+}
+
 result<proxy_address> parse_proxy(std::string_view text) {
     failure bad{errc::unsupported, "invalid proxy; expected http://[user:password@]host[:port]"};
     const auto scheme = text.find("://");

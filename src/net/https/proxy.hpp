@@ -25,5 +25,7 @@ bool is_exempt(std::string_view no_proxy, std::string_view host);
 // Whether what is sent to the host stays on this machine: localhost, or a loopback address. A name
 // such as 127.0.0.1.example is neither.
 bool is_this_machine(std::string_view host);
+// An address of 169.254.0.0/16, where machines of a cloud find what stands beside them.
+bool is_link_local(std::string_view host);
 
 }  // namespace pawl::net

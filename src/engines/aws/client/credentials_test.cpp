@@ -109,6 +109,7 @@ TEST_F(CredentialsTest, AContainerIsNotAskedInTheClearElsewhere) {
     EXPECT_TRUE(is_trusted_container_url("https://far.example/"));
     EXPECT_FALSE(is_trusted_container_url("http://far.example/"));
     EXPECT_FALSE(is_trusted_container_url("http://169.254.170.2.far.example/"));
+    EXPECT_FALSE(is_trusted_container_url("http://127.0.0.1.far.example/"));
     EXPECT_FALSE(is_trusted_container_url("nonsense"));
     credential_settings from;
     from.container_url = "http://192.0.2.1/";
@@ -190,6 +191,10 @@ TEST_F(CredentialsTest, AWebIdentityIsExchangedForKeys) {
     expect_failure(get(from), errc::denied, "STS answers 403");
     from.identity_file = "/no/such/file";
     expect_failure(get(from), errc::denied, "/no/such/file cannot be read");
+    for (const auto* far : {"http://192.0.2.1", "http://127.0.0.1.far.example"}) {
+        from.sts_endpoint = far;
+        expect_failure(get(from), errc::denied, "is not asked; expected https://host");
+    }
 }
 
 // ---- Renewal

@@ -6,6 +6,7 @@
 #include "base/xml.hpp"
 #include "engines/aws/client/profile.hpp"
 #include "net/https/origin.hpp"
+#include "net/https/proxy.hpp"
 #include "net/https/statuses.hpp"
 #include "net/small_file.hpp"
 #include "time/rfc3339.hpp"
@@ -67,6 +68,11 @@ failure rejected(const std::string& source, unsigned status) {
 async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const credential_settings> from,
                                   std::string role, std::string file, instant until) {
     const std::string source = "the web identity of " + file;
+    // The identity would go anywhere else in the clear.
+    const auto sts = net::parse_origin(from->sts_endpoint);
+    if (!sts || !(sts->secure || net::is_this_machine(sts->host)))
+        co_return denied("the endpoint of STS '" + base::printable(from->sts_endpoint) +
+                         "' is not asked; expected https://host");
     auto reading = net::read_small_file(where, file);
     const auto identity = co_await std::move(reading);
     if (!identity) co_return denied(source + " cannot be read");
@@ -180,10 +186,9 @@ bool is_trusted_container_url(std::string_view url) {
     const auto settings = net::parse_origin(net::split_origin(url).origin);
     if (!settings) return false;
     const auto& host = settings->host;
-    for (const auto* known :
-         {"169.254.170.2", "169.254.170.23", "fd00:ec2::23", "localhost", "::1"})
+    for (const auto* known : {"169.254.170.2", "169.254.170.23", "fd00:ec2::23"})
         if (host == known) return true;
-    return host.starts_with("127.");
+    return net::is_this_machine(host);
 }
 
 async<found_keys> find_keys(net::loop& where, std::shared_ptr<const credential_settings> from,

@@ -6,6 +6,7 @@
 #include "base/percent.hpp"
 #include "base/text.hpp"
 #include "net/https/origin.hpp"
+#include "net/https/proxy.hpp"
 #include "net/https/statuses.hpp"
 #include "net/small_file.hpp"
 
@@ -174,8 +175,7 @@ async<found_access> by_file(net::loop& where, std::string path, reader read) {
 }  // namespace
 
 bool is_at_hand(std::string_view host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.") ||
-           host.starts_with("169.254.");
+    return net::is_this_machine(host) || net::is_link_local(host);
 }
 
 async<found_access> find_access(net::loop& where, std::shared_ptr<const credential_settings> from,

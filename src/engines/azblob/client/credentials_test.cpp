@@ -169,6 +169,8 @@ TEST_F(CredentialsTest, AnIdentityIsNotSentInTheClearElsewhere) {
     EXPECT_TRUE(is_at_hand("169.254.131.2"));
     EXPECT_TRUE(is_at_hand("localhost"));
     EXPECT_FALSE(is_at_hand("far.example"));
+    EXPECT_FALSE(is_at_hand("127.0.0.1.far.example"));
+    EXPECT_FALSE(is_at_hand("169.254.far.example"));
     EXPECT_FALSE(is_at_hand("192.0.2.1"));
     credential_settings from;
     from.app_endpoint = "http://192.0.2.1/msi/token";
