@@ -135,6 +135,8 @@ async<void> pipeline::open(std::shared_ptr<pipeline> self) {
         if (found.has_error()) co_return found.error();
         if (self->state_ != state::connecting)
             co_return failure{errc::unreachable, self->place_ + ": the store is closed"};
+        // No deadline is left for a connection to it.
+        if (self->given_up_) co_return *self->given_up_;
         to = *found;
         self->place_ = place_of(*to);
     }

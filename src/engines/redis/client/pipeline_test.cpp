@@ -202,5 +202,40 @@ TEST(Pipeline, ALostConnectionTellsTheSentFromTheUnsent) {
     }
 }
 
+// Answers late at first, with a server that is silent, and then with one that is well.
+class late_locator final : public locator {
+public:
+    late_locator(std::uint16_t silent, std::uint16_t well) : silent_{silent}, well_{well} {}
+    async<std::shared_ptr<const redis_settings>> locate(instant deadline) override {
+        auto found = std::make_shared<redis_settings>();
+        found->port = ++asked_ == 1 ? silent_ : well_;
+        if (asked_ == 1) co_await net::sleep_for(deadline - lease_clock::now() + 100ms);
+        co_return std::shared_ptr<const redis_settings>{std::move(found)};
+    }
+
+private:
+    const std::uint16_t silent_, well_;
+    int asked_ = 0;
+};
+
+// Goal: no attempt to connect is without an end. Method: its deadline is over before the sentinels
+// have answered.
+TEST(Pipeline, AServerThatWasFoundTooLateIsNotWaitedFor) {
+    redis_server server;
+    tcp_proxy silent{server.port()};
+    silent.stall(direction::to_client);
+    net::loop loop;
+    auto settings = std::make_shared<redis_settings>();
+    settings->common.timeout = 300ms;
+    const auto link = pipeline::make(loop, settings, {},
+                                     std::make_shared<late_locator>(silent.port(), server.port()));
+    const auto give_up = lease_clock::now() + 10s;
+    auto said = loop.wait_for(ask(link, echo(7), 1));
+    while (said.has_error() && lease_clock::now() < give_up)
+        said = loop.wait_for(ask(link, echo(7), 1));
+    EXPECT_TRUE(said.has_value() && said->text == "7");
+    link->close_from_anywhere();
+}
+
 }  // namespace
 }  // namespace pawl::redis

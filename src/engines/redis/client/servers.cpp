@@ -17,6 +17,8 @@ namespace {
 
 constexpr millis pause_min{5};
 constexpr millis pause_max{200};
+// A redirection, and the node that it names not knowing the script yet.
+constexpr int again_at_once_max = 2;
 constexpr std::string_view asking_command{"*1\r\n$6\r\nASKING\r\n"};
 
 bool is_plain(const answer& got) { return got.has_value() && !got->is_error(); }
@@ -267,7 +269,8 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
             const auto read = co_await map_->refresh(deadline);
             if (is_finished(state) || read.has_error() || map_->at(shard) == unreached) break;
         }
-        if (next == next_step::later) co_await pause(deadline, round);
+        // Two nodes that name each other for one slot send a call back and forth.
+        if (next == next_step::later || round > again_at_once_max) co_await pause(deadline, round);
         if (is_finished(state)) break;
         if (lease_clock::now() >= deadline) break;
         if (!last.to) {
