@@ -101,7 +101,7 @@ inline void expect_all_verbs(locks& where, locks& other) {
 
 // In the child every call throws, and the ends of its copies touch nothing: the parent goes on.
 inline void expect_dead_after_fork(std::unique_ptr<locks> where) {
-    const auto held = where->try_acquire("forked", minute);
+    auto held = where->try_acquire("forked", minute);
     ASSERT_TRUE(held);
     const auto child = ::fork();
     if (child == 0) {
@@ -119,6 +119,9 @@ inline void expect_dead_after_fork(std::unique_ptr<locks> where) {
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(takes(*where, "other"));
     EXPECT_FALSE(takes(*where, "forked"));
+    // What has not been answered when the object goes is given up, with its connection.
+    EXPECT_EQ(held->release(), release_outcome::released);
+    EXPECT_TRUE(where->drain(minute.ttl));
 }
 
 // One of the functions of connection_factories.
