@@ -273,8 +273,9 @@ TEST(AcquireAll, ASetMayGoInItsOwnStopCallback) {
     std::promise<void> gone;
     const auto end = [&] {
         if (!mine) return;
+        auto& told = gone;  // what is captured goes as well
         mine.reset();
-        gone.set_value();
+        told.set_value();
     };
     mine->first.emplace(mine->held.stop_token(), end);
     mine->second.emplace(mine->held.stop_token(), end);
