@@ -132,10 +132,11 @@ inline void expect_connections_made_anew(testing_faults::tcp_proxy& proxy, clien
     EXPECT_GE(proxy.connections(), 4);
 }
 
-// Goal: the memory of the dead is bounded. Method: nine withdrawals push the first out.
-inline void expect_eight_withdrawals_remembered(client& mine) {
+// Goal: the memory of the dead is bounded. Method: one withdrawal more than `remembered` pushes the
+// first out.
+inline void expect_withdrawals_remembered(client& mine, int remembered) {
     std::vector<claim> dead;
-    for (int i = 0; i < 9; ++i) {
+    for (int i = 0; i <= remembered; ++i) {
         dead.push_back(fresh_claim("key"));
         EXPECT_FALSE(yes(mine.withdraw({"key", dead.back().id})));
     }

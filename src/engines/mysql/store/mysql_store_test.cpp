@@ -174,9 +174,9 @@ TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRejected) {
     EXPECT_EQ(direct.rejected(wanted).reason, busy_reason::cooldown);
 }
 
-TEST_F(MysqlStore, TheLastEightWithdrawnClaimsAreRemembered) {
+TEST_F(MysqlStore, TheLastSixteenWithdrawnClaimsAreRemembered) {
     auto mine = open(here());
-    conformance::expect_eight_withdrawals_remembered(mine);
+    conformance::expect_withdrawals_remembered(mine, 16);
 }
 
 TEST_F(MysqlStore, AWithdrawnClaimThatComesLateFindsItsTraceInAnOldRecord) {

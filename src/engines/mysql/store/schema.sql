@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS pawl_lease (
   until_at   BIGINT          NOT NULL COMMENT 'live while the clock is before it',
   last_token BIGINT          NOT NULL,
   last_done  BIGINT          NULL     COMMENT 'Unix milliseconds of the last occurrence that is done',
-  withdrawn  VARBINARY(1100) NOT NULL COMMENT 'the last eight claims withdrawn, in hexadecimal',
+  withdrawn  VARBINARY(1100) NOT NULL COMMENT 'the last sixteen claims withdrawn, in hexadecimal',
   PRIMARY KEY (name_space, lock_key)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 

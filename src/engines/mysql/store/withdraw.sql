@@ -2,7 +2,8 @@
 -- The claim may still be on its way, over a connection that was believed dead: its id is remembered,
 -- even where the key has no record yet. If it was the last to be granted, live or not, it gives the
 -- occurrence back that it marked (rule 2). Its last use is now, so that the trace outlives a claim that
--- comes late, however old the record was. `mark` is ',HEX,' and `entry` ',HEX'.
+-- comes late, however old the record was. Ids longer than ours leave room for fewer, and a part of one that is
+-- cut off is no id. `mark` is ',HEX,' and `entry` ',HEX'.
 INSERT INTO pawl_lease (name_space, lock_key, holder, claim_id, owner, acquired, until_at, last_token,
                         last_done, withdrawn)
 VALUES ({space}, {key}, 0, '', '', 0, {now},
@@ -15,4 +16,4 @@ ON DUPLICATE KEY UPDATE
   until_at  = IF(until_at < {now} OR (holder = 0 AND claim_id = {id}), {now}, until_at),
   claim_id  = IF(holder = 0, '', claim_id),
   withdrawn = IF(LOCATE({mark}, withdrawn) > 0, withdrawn, CONCAT(
-                SUBSTRING_INDEX(CONCAT({entry}, IF(withdrawn = '', ',', withdrawn)), ',', 9), ','))
+                LEFT(SUBSTRING_INDEX(CONCAT({entry}, IF(withdrawn = '', ',', withdrawn)), ',', 17), 1099), ','))

@@ -147,10 +147,10 @@ TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRejected) {
     direct.rejected(wanted);
 }
 
-TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
+TEST(PostgresqlFault, TheLast32WithdrawnClaimsAreRemembered) {
     postgresql_server server;
     auto mine = open(on_port(server.port()));
-    conformance::expect_eight_withdrawals_remembered(mine);
+    conformance::expect_withdrawals_remembered(mine, 32);
 }
 
 TEST(PostgresqlFault, AWithdrawnClaimThatComesLateFindsItsTraceInAnOldRecord) {

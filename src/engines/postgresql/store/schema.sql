@@ -319,7 +319,7 @@ BEGIN
       last_done = CASE WHEN was_last AND l.last_done = due THEN due - 1 ELSE l.last_done END,
       claim_id = CASE WHEN was_last THEN '' ELSE l.claim_id END,
       waited = l.waited AND NOT was_held,
-      withdrawn = (ARRAY[id] || array_remove(l.withdrawn, id))[1:8]
+      withdrawn = (ARRAY[id] || array_remove(l.withdrawn, id))[1:32]
   WHERE l.name_space = space AND l.key = given_up;
   IF was_held AND it.waited THEN
     PERFORM pawl.announce(space, given_up);

@@ -371,10 +371,10 @@ TEST(RedisStore, AGrantWithoutItsReplicasEndsThoughItsWithdrawalIsLost) {
     }
 }
 
-TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
+TEST(RedisStore, TheLast32WithdrawnClaimsAreRemembered) {
     redis_server server;
     auto mine = open(on_port(server.port()));
-    conformance::expect_eight_withdrawals_remembered(mine);
+    conformance::expect_withdrawals_remembered(mine, 32);
 }
 
 // Goal: the trace of a withdrawal outlives a claim that comes late, whatever the retention. Method:

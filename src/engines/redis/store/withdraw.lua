@@ -13,7 +13,7 @@ holder, till = tonumber(holder), tonumber(till)
 local ids, known = {ARGV[1]}, false
 if withdrawn ~= '-' then
   for other in string.gmatch(withdrawn, '[^,]+') do
-    if other == ARGV[1] then known = true elseif #ids < 8 then ids[#ids + 1] = other end
+    if other == ARGV[1] then known = true elseif #ids < 32 then ids[#ids + 1] = other end
   end
 end
 -- The last grant was its own, live or expired.

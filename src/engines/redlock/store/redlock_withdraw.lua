@@ -25,7 +25,7 @@ if ARGV[3] ~= '' then
   local ids = {dead}
   if withdrawn ~= '-' then
     for other in string.gmatch(withdrawn, '[^,]+') do
-      if other == dead then known = true elseif #ids < 8 then ids[#ids + 1] = other end
+      if other == dead then known = true elseif #ids < 32 then ids[#ids + 1] = other end
     end
   end
   withdrawn = table.concat(ids, ',')
