@@ -2,6 +2,7 @@
 
 #include "exec/exec_fixture.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,6 +5,8 @@
 #include "test_support/faults/canned_server.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <fstream>
 #include <future>
