@@ -1,7 +1,8 @@
 // The addresses of a host's name, looked up away from the loop, and once for all who ask at a time.
 //
-// getaddrinfo() cannot be called off, and Asio has one thread for it in each io_context. So a name
-// that hangs is asked for once, however many requests give up waiting for it and try again.
+// getaddrinfo() cannot be called off. So each name has a thread of its own, which delays no other
+// name and is not waited for when the loop ends; and a name that hangs is asked for once, however
+// many requests give up waiting for it and try again.
 #pragma once
 
 #include "net/event.hpp"

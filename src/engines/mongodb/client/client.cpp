@@ -1,6 +1,7 @@
 #include "engines/mongodb/client/client.hpp"
 
 #include "base/duration.hpp"
+#include "net/detached_thread.hpp"
 #include "net/event.hpp"
 
 #include <mongoc/mongoc.h>
@@ -202,10 +203,13 @@ client::client(net::loop& where, client_settings settings)
       bell_{net::attach(where.get_executor())},
       threads_{std::make_shared<net::blocking_pool>(connections_max)} {}
 
-// Waits for what is being asked, which the library bounds.
+// The library bounds what is being asked, but for the look-up of a name; and it waits for its own
+// threads, which look names up as well.
 client::~client() {
     if (!process_.is_elsewhere()) {
-        threads_->stop();
+        net::run_detached_for(settings_.timeout,
+                              [threads = std::exchange(threads_, nullptr),
+                               on = std::exchange(connections_, nullptr)] { threads->stop(); });
         return;
     }
     // The threads are the parent's.

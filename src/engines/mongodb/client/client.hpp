@@ -78,9 +78,9 @@ private:
 
     // Constant after construction
     const client_settings settings_;
-    const std::shared_ptr<connections> connections_;
+    std::shared_ptr<connections> connections_;
     const std::shared_ptr<net::attachment> bell_;
-    const std::shared_ptr<net::blocking_pool> threads_;
+    std::shared_ptr<net::blocking_pool> threads_;
     const net::fork_check process_;
 };
 

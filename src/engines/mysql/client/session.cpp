@@ -26,12 +26,14 @@ async<addresses> find_addresses(std::shared_ptr<link> over,
                                 std::shared_ptr<const mysql_settings> to) {
     boost::system::error_code error;
     boost::asio::ip::make_address(to->host, error);
-    // With TLS the library must know the name, and finds its address on the thread of its log-in.
-    if (!to->unix_path.empty() || to->tls || !error) co_return addresses{to->host};
+    if (!to->unix_path.empty() || !error) co_return addresses{to->host};
     auto looking = net::look_up(over->get_executor(), to->host, over->deadline);
     const auto found = co_await std::move(looking);
     if (found.has_error())
         co_return failure{found.error().code, place_of(*to) + ": " + found.error().detail};
+    // With TLS the library must know the name, and finds its address once more, on the thread of
+    // its log-in, which nothing could end if the name were not there.
+    if (to->tls) co_return addresses{to->host};
     addresses all;
     for (const auto& address : *found) all.push_back(address.to_string());
     co_return all;

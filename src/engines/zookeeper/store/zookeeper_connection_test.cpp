@@ -3,85 +3,21 @@
 #include "engines/zookeeper/client/session.hpp"
 #include "engines/zookeeper/store/zookeeper_fixture.hpp"
 #include "net/timer.hpp"
+#include "test_support/faults/known_names.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <dlfcn.h>
-#include <netdb.h>
-
-#include <condition_variable>
 #include <filesystem>
 #include <future>
-#include <map>
-#include <mutex>
-
-namespace {
-
-// The names that this program knows beside those of the system.
-class known_names {
-public:
-    static known_names& instance() {
-        static known_names only;
-        return only;
-    }
-
-    void set(const std::string& name, const std::string& address) {
-        const std::lock_guard lock{mutex_};
-        addresses_[name] = address;
-    }
-    // A caller that asks for a name waits until go_on().
-    void hang() {
-        const std::lock_guard lock{mutex_};
-        hangs_ = true;
-    }
-    void go_on() {
-        const std::lock_guard lock{mutex_};
-        hangs_ = false;
-        changed_.notify_all();
-    }
-    bool wait_for_question() {
-        std::unique_lock lock{mutex_};
-        return changed_.wait_for(lock, std::chrono::seconds{10}, [this] { return waiting_ > 0; });
-    }
-
-    std::string look_up(const std::string& name) {
-        std::unique_lock lock{mutex_};
-        const auto found = addresses_.find(name);
-        if (found == addresses_.end()) return name;
-        ++waiting_;
-        changed_.notify_all();
-        changed_.wait(lock, [this] { return !hangs_; });
-        --waiting_;
-        return addresses_[name];
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<std::string, std::string> addresses_;
-    bool hangs_ = false;
-    int waiting_ = 0;
-};
-
-}  // namespace
-
-// Stands before the system's, for the C client as well.
-extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints,
-                           addrinfo** found) {
-    static auto* const real =
-        reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
-    if (name == nullptr) return real(name, service, hints, found);
-    const auto address = known_names::instance().look_up(name);
-    return real(address.c_str(), service, hints, found);
-}
 
 namespace pawl::zookeeper {
 namespace {
 
 using conformance::fresh_claim;
 using conformance::lease_of;
+using testing_faults::known_names;
 using testing_faults::tcp_proxy;
 using testing_servers::zookeeper_options;
 using testing_servers::zookeeper_server;
@@ -167,9 +103,9 @@ TEST_F(ZookeeperConnection, AResolverThatHangsHoldsUpNoRequest) {
     lone_session mine{settings, 20s};
     ASSERT_TRUE(mine.is_ready());
     const auto id = mine->id();
-    names.hang();
+    names.hang("slow.test");
     proxy.reject();
-    ASSERT_TRUE(names.wait_for_question());
+    ASSERT_TRUE(names.wait_for_question("slow.test"));
     const auto begun = lease_clock::now();
     struct short_pause {
         static boost::asio::awaitable<bool> take() {
