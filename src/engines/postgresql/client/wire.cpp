@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace pawl::postgresql {
@@ -45,12 +46,21 @@ const std::vector<keyword>& defaults() {
     return all;
 }
 
+// A service file and the environment may name it, and what is given here would come before both.
+bool may_choose_gss(const connection_target& target) {
+    return target.find("gssencmode") != nullptr || target.find("service") != nullptr ||
+           std::getenv("PGGSSENCMODE") != nullptr || std::getenv("PGSERVICE") != nullptr;
+}
+
 // The keywords of one attempt, as libpq wants to see them.
 class keyword_list {
 public:
     keyword_list(const connection_target& target, const server_address& server) {
         for (const auto& one : defaults())
             if (target.find(one.name) == nullptr) add(one.name.c_str(), one.value);
+        // Where there is a ticket libpq would ask the servers of Kerberos, on the loop's thread and
+        // without a bound, before it asks for TLS.
+        if (!may_choose_gss(target)) add("gssencmode", "disable");
         for (const auto& one : target.keywords) add(one.name.c_str(), one.value);
         if (!server.host.empty()) add("host", server.host);
         if (!server.address.empty()) add("hostaddr", server.address);
@@ -62,9 +72,10 @@ public:
     PGconn* start() const { return PQconnectStartParams(names_.data(), values_.data(), 0); }
 
 private:
-    void add(const char* name, const std::string& value) {
+    void add(const char* name, const std::string& value) { add(name, value.c_str()); }
+    void add(const char* name, const char* value) {
         names_.push_back(name);
-        values_.push_back(value.c_str());
+        values_.push_back(value);
     }
 
     std::vector<const char*> names_, values_;

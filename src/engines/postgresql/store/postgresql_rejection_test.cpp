@@ -1,5 +1,6 @@
 // The ways in which a PostgreSQL, or what was taken for one, turns a store away: one clear line
 // each.
+#include "engines/postgresql/client/wire.hpp"
 #include "engines/postgresql/store/postgresql_fixture.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
 #include "test_support/faults/canned_server.hpp"
@@ -161,6 +162,27 @@ TEST(PostgresqlRejection, AnotherProtocolIsRecognised) {
     expect_rejection(settings, errc::protocol, "no PostgreSQL listens there");
     set_keyword(settings.servers, "sslmode", "disable");
     expect_rejection(settings, errc::protocol, "no PostgreSQL listens there");
+}
+
+// Goal: no KDC is asked on the loop's thread. Method: what libpq was told, as it says itself.
+TEST(PostgresqlRejection, KerberosIsAskedForOnlyIfTheUrlSaysSo) {
+    postgresql_server server;
+    const auto told = [&](connection_target target) {
+        net::loop where;
+        const auto on = std::make_shared<wire>(where);
+        const auto to = std::make_shared<const connection_target>(std::move(target));
+        EXPECT_TRUE(where.wait_for(wire::connect(on, to, lease_clock::now() + 10s)).has_value());
+        std::string mode;
+        auto* const all = PQconninfo(on->handle());
+        for (auto* one = all; one->keyword != nullptr; ++one)
+            if (std::string_view{one->keyword} == "gssencmode") mode = one->val;
+        PQconninfoFree(all);
+        return mode;
+    };
+    auto target = on_port(server.port()).servers;
+    EXPECT_EQ(told(target), "disable");
+    target.keywords.push_back({"gssencmode", "prefer"});
+    EXPECT_EQ(told(target), "prefer");
 }
 
 TEST(PostgresqlRejection, AnUnresponsiveServerIsUnreachableWithinTheTimeout) {
