@@ -299,12 +299,16 @@ http::response granted(const client_grant& won, const std::string& owner,
 }
 
 // What was granted to a user who may not have it any more.
-awaitable<void> give_back(shared_state state, client_grant won, std::optional<occurrence> of) {
-    withdrawal given_up{won.what.key, won.id, of};
-    const auto until = state->around->core->loop().now() + state->engine().settings().timeout;
+awaitable<void> give_back(shared_state state, client_grant won,
+                          std::shared_ptr<const client_claim> wanted) {
+    withdrawal given_up{won.what.key, won.id, wanted->how.occurrence};
     auto withdrawing =
-        runtime::claimer::withdraw(state->engine().claims(), std::move(given_up), until);
-    co_await std::move(withdrawing);
+        runtime::claimer::give_back(state->engine().claims(), std::move(given_up), wanted->how);
+    const auto gone = co_await std::move(withdrawing);
+    auto words = "token " + std::to_string(number(won.what.token)) +
+                 ", given back, as the user was removed while it waited";
+    if (gone.has_error()) words = documents::in_doubt(std::move(words));
+    audit_often(state->around, wanted->user, "lease.release", won.what.key, std::move(words));
 }
 
 awaitable<http::response> acquire(shared_state state, shared_call asked) {
@@ -320,7 +324,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     };
     if (const auto* won = std::get_if<client_grant>(&outcome)) {
         if (asked->is_still_admitted && !asked->is_still_admitted()) {
-            auto returning = give_back(state, *won, wanted->how.occurrence);
+            auto returning = give_back(state, *won, wanted);
             co_await std::move(returning);
             co_return problem(401, "the user was removed, or may not any more, while '" +
                                        base::printable(won->what.key) +
@@ -360,6 +364,10 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     if (const auto* why = std::get_if<failure>(&outcome)) {
         count(acquire_outcome::error);
         if (wanted->id && may_pass(why->code)) state->unanswered(*wanted->id);
+        // What the client may hold now, and no withdrawal of ours ends.
+        if (wanted->id && why->code == errc::outcome_unknown)
+            audit_often(state->around, asked->who.name, "lease.acquire", wanted->key,
+                        documents::in_doubt("for " + base::format_duration(wanted->how.ttl)));
         co_return problem_of(*why);
     }
     if (const auto* full = std::get_if<crowded>(&outcome))
@@ -576,6 +584,14 @@ async<bool> end_lease(shared_state state, shared_call asked, named_lease which,
     co_return !*left || (*left)->last_done != ending.not_started;
 }
 
+// Whether what was not held any more is still what this token held last: then an earlier request,
+// which had no answer, has released it, unless it ended by itself meanwhile.
+awaitable<bool> may_have_released(shared_state state, named_lease which) {
+    auto looking = state->store().inspect(which.key);
+    const auto seen = co_await std::move(looking);
+    co_return seen.has_value() && *seen && (*seen)->last_token == which.token;
+}
+
 awaitable<http::response> release(shared_state state, shared_call asked) {
     auto read = lease_of(*asked);
     if (auto* bad = std::get_if<http::response>(&read)) co_return std::move(*bad);
@@ -591,19 +607,28 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
                           "'" + base::printable(which.key) +
                               "' was not acquired for the "
                               "occurrence in not_started: name the occurrence that was claimed");
+    const auto audit = [&](bool sure) {
+        auto words = "token " + std::to_string(number(which.token)) +
+                     (ending.not_started ? ", not started" : "");
+        audit_often(state->around, asked->who.name, "lease.release", which.key,
+                    sure ? std::move(words) : documents::in_doubt(std::move(words)));
+    };
     std::optional<failure> trouble;
     for (int attempt = 0; attempt < release_attempts; ++attempt) {
         auto releasing = end_lease(state, asked, which, ending);
         const auto answer = co_await std::move(releasing);
-        if (answer.has_value() && *answer) {
+        bool in_doubt = false;
+        if (answer.has_value() && !*answer && trouble) {
+            auto finding_out = may_have_released(state, which);
+            in_doubt = co_await std::move(finding_out);
+        }
+        if (answer.has_value() && (*answer || in_doubt)) {
             auto burying = service_state::bury(state, which.key, which.token);
             co_await std::move(burying);
             state->count_release(which.key, which.token);
             state->engine().claims()->released(which.key);
-            audit_often(state->around, asked->who.name, "lease.release", which.key,
-                        "token " + std::to_string(number(which.token)) +
-                            (ending.not_started ? ", not started" : ""));
-            co_return http::response{204};
+            audit(*answer);
+            if (*answer) co_return http::response{204};
         }
         if (answer.has_value()) {
             if (!ending.not_started) state->forget(which.key, which.token);
@@ -616,6 +641,7 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
         }
         trouble = answer.error();
     }
+    if (trouble->code == errc::outcome_unknown) audit(false);
     co_return problem_of(*trouble);
 }
 
