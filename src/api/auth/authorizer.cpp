@@ -150,7 +150,7 @@ private:
     // Begins a session: its cookie is set on the answer.
     const session& begin_session(const http::request& request, const caller& who, instant now,
                                  http::response& answer);
-    bool end_session(const http::request& request);
+    bool end_sessions(const http::request& request, instant now, std::string_view how);
     json::object describe(const caller& who, const session* by, std::string_view csrf,
                           instant now) const;
     std::string cookie_name(const http::request& request) const;
@@ -294,7 +294,7 @@ std::string authorizer::state::cookie_text(std::string_view value, std::chrono::
 
 const session& authorizer::state::begin_session(const http::request& request, const caller& who,
                                                 instant now, http::response& answer) {
-    end_session(request);
+    end_sessions(request, now, ", by a log-in");
     const auto id = fresh_secret();
     const auto* user = verifier_->find(who.name);
     session fresh;
@@ -309,10 +309,19 @@ const session& authorizer::state::begin_session(const http::request& request, co
     return begun;
 }
 
-bool authorizer::state::end_session(const http::request& request) {
+// A browser may have several, of several users.
+bool authorizer::state::end_sessions(const http::request& request, instant now,
+                                     std::string_view how) {
     bool ended = false;
-    for (const auto value : cookies_of(request, cookie_name(request)))
-        ended = sessions_.close(digests_.of(value)) || ended;
+    for (const auto value : cookies_of(request, cookie_name(request))) {
+        const auto id = digests_.of(value);
+        const auto* found = sessions_.use(id, now);
+        if (found == nullptr) continue;
+        const auto user = found->who.name;
+        sessions_.close(id);
+        audit(user, "session.close", "from " + request.peer + std::string{how});
+        ended = true;
+    }
     return ended;
 }
 
@@ -379,10 +388,8 @@ awaitable<http::response> authorizer::state::tell(std::shared_ptr<state> me, sha
 
 awaitable<http::response> authorizer::state::log_out(std::shared_ptr<state> me, shared_call asked) {
     http::response answer{204};
-    if (!bearer_of(*asked->request) && me->end_session(*asked->request)) {
+    if (!bearer_of(*asked->request) && me->end_sessions(*asked->request, me->loop().now(), ""))
         answer.set("Set-Cookie", me->cookie_text("", std::chrono::seconds{0}, *asked->request));
-        me->audit(asked->who.name, "session.close", "from " + asked->request->peer);
-    }
     answer.set("Cache-Control", "no-store");
     co_return answer;
 }

@@ -562,6 +562,13 @@ TEST_F(Authorizer, LogInsAndRejectionsAreAuditedWithoutTheirSecrets) {
     ask(with_csrf(begun, "DELETE"));
     EXPECT_THAT(take(audited), ElementsAre("anna session.open as admin, from 192.0.2.1",
                                            "anna session.close from 192.0.2.1"));
+    const auto veras_session = ask(log_in(veras));
+    take(audited);
+    auto again = log_in(annas);
+    again.fields.push_back({"cookie", cookie_of(veras_session)});
+    ask(again);
+    EXPECT_THAT(take(audited), ElementsAre("vera session.close from 192.0.2.1, by a log-in",
+                                           "anna session.open as admin, from 192.0.2.1"));
     EXPECT_EQ(status_of(bearer(annas), access::viewer), 200u);
     EXPECT_THAT(take(audited), IsEmpty()) << "a program says it with every request";
 

@@ -403,7 +403,10 @@ json::object counts_of(const overview_inputs& all, std::size_t active, std::size
     made["locks_more"] = all.has_more_locks;
     made["waiters"] = all.waiters;
     made["jobs"] = all.jobs.size();
-    made["jobs_paused"] = all.now->pauses.size();
+    // The pause of a job that no node has any more waits for it, and pauses nothing.
+    made["jobs_paused"] = std::count_if(
+        all.jobs.begin(), all.jobs.end(),
+        [&](const job_reading& one) { return all.now->pauses.contains(one.entry.name); });
     made["jobs_late"] = in_state(job_state::late);
     made["jobs_blocked"] = in_state(job_state::blocked);
     made["jobs_failing"] = in_state(job_state::failing);
