@@ -296,7 +296,8 @@ awaitable<bool> acquirer::leave_skipped(std::shared_ptr<track> which) {
         co_return true;
     }
     if (!*skipped) co_return false;
-    decisions.on_done();
+    // Its row tells what has become of it, also where its own claim was never answered.
+    decisions.on_called_off();
     co_return true;
 }
 
