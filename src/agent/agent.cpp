@@ -164,7 +164,7 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
         boost::system::error_code failed;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, failed);
         const int which = co_await signals.async_wait(token);
-        if (failed) co_return;
+        if (failed || me.ended_) co_return;
         if (which == SIGHUP) {
             boost::asio::co_spawn(me.loop_.get_executor(), reload(self, "SIGHUP"),
                                   boost::asio::detached);
@@ -218,12 +218,16 @@ std::string agent::summary() const { return std::to_string(configured_.jobs.size
 
 awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
     auto& me = *self;
-    if (!me.parts_.read_again) co_return;
+    // An agent that stops begins nothing, and what its jobs are handed to may have gone.
+    const auto is_stopping = [&me] { return me.ended_ || me.stop_.stop_requested(); };
+    if (!me.parts_.read_again || is_stopping()) co_return;
     if (std::exchange(me.reloading_, true)) {
         me.reload_again_ = true;
         co_return;
     }
-    me.notice_->reloading(time::monotonic_now());
+    // One that is starting says so when its jobs are scheduled.
+    const bool was_ready = me.dispatcher_->is_ready();
+    if (was_ready) me.notice_->reloading(time::monotonic_now());
     do {
         me.reload_again_ = false;
         // Who names a zone in the file has it as tzdata says by now.
@@ -233,6 +237,7 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         };
         auto reading = me.loop_.run_blocking(read_again);
         auto read = co_await std::move(reading);
+        if (is_stopping()) break;
         auto faults = config::describe(read);
         if (read.usable()) {
             const auto& engine = *me.parts_.core->running();
@@ -254,17 +259,18 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         const auto changes = config::differences(me.configured_, read.values);
         for (const auto& line : changes.lines) me.log(log_level::info, line);
         for (const auto& line : changes.restarts) me.log(log_level::warn, line);
-        // What takes a restart stays as it is.
-        const auto agent_now = me.configured_.agent;
+        // What takes a restart stays as it is, and is told again until then.
+        read.values.agent = me.configured_.agent;
+        read.values.store = me.configured_.store;
+        read.values.journal = me.configured_.journal;
         me.configured_ = std::move(read.values);
-        me.configured_.agent = agent_now;
         me.use(me.configured_);
         if (me.parts_.on_configured) me.parts_.on_configured(me.configured_);
         me.log(log_level::info, why + ": configuration reloaded, " +
                                     base::counted(me.configured_.jobs.size(), "job"));
     } while (me.reload_again_);
     me.reloading_ = false;
-    me.notice_->ready(me.summary());
+    if (was_ready && !is_stopping()) me.notice_->ready(me.summary());
 }
 
 }  // namespace pawl::agent

@@ -7,6 +7,7 @@
 #include "cli/output/output.hpp"
 #include "cli/secrets.hpp"
 
+#include "base/ascii.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -122,15 +123,19 @@ std::uint64_t token_option(const std::string& text) {
 namespace {
 
 // An option whose value may be missing is asking for trouble: CLI11 takes the word that follows for
-// the value, and a -- that follows for the end of it. So a bare --wait is given the longest one.
+// the value, and a -- that follows for the end of it. So a bare --wait is given the longest one. A
+// word before the -- that begins with a digit is a duration that is wrong, and no command.
 std::vector<std::string> words_of(int count, char** given) {
     std::vector<std::string> words(given + 1, given + count);
     const auto end = std::find(words.begin(), words.end(), "--");
     for (auto word = words.begin(); word != end; ++word) {
         if (*word != "--wait") continue;
         const auto next = word + 1;
-        const bool has_value =
-            next != end && (next->empty() || base::parse_duration(*next).has_value());
+        const auto is_meant_as_value = [&] {
+            return next->empty() || base::parse_duration(*next).has_value() ||
+                   (base::is_digit(next->front()) && next + 1 == end && end != words.end());
+        };
+        const bool has_value = next != end && is_meant_as_value();
         if (!has_value) *word += "=3650d";
     }
     // CLI11 reads them from the back.

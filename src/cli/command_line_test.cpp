@@ -76,6 +76,7 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         {{"exec", "key", "--occurrence=", "--", "true"}, "--occurrence is empty"},
         {{"exec", "key", "--wait=", "--", "true"}, "--wait is empty"},
         {{"exec", "key", "--wait", "", "--", "true"}, "--wait is empty; expected DUR, or"},
+        {{"exec", "key", "--wait", "5", "--", "true"}, "--wait: '5' at column 2: the unit is"},
         {{"exec", "key", "--ttl=", "--", "true"}, "--ttl is empty; expected DUR"},
         {{"exec", "key", "--timeout", "", "--", "true"}, "--timeout is empty"},
         {{"exec", "key", "--slots=", "--", "true"}, "--slots is empty; expected N"},

@@ -190,6 +190,24 @@ class Reload(AgentCase):
         self.assertNotIn("hunter2", self.pawl("jobs", "show", "keep", "--json").out)
         agent.stop()
 
+    def test_what_takes_a_restart_is_told_until_then_and_jobs_are_held_to_the_store_in_use(self):
+        tick = job("tick", f"echo run >> {self.folder}/tick", schedule="@every 1s")
+        agent = self.agent("node-a", tick).start()
+        whole, restart = agent.file.read_text(), "store has changed, which takes a restart of the agent"
+        # The next store would remember for longer. The one in use does not, and its jobs would run again.
+        elsewhere = whole.replace(self.store, self.store + "?retention=30d")
+        agent.replace(elsewhere + 'misfire_window = "20d"\n')
+        agent.says("reload rejected, keeping current configuration")
+        self.assertIn("misfire_window is 20d, but the store forgets", agent.log())
+        for times in (1, 2):
+            agent.replace(elsewhere + f"# {times}\n")
+            agent.says("configuration reloaded", times)
+            self.assertEqual(agent.log().count(restart), times)
+        agent.replace(whole)
+        agent.says("configuration reloaded", 3)
+        self.assertEqual(agent.log().count(restart), 2)
+        agent.stop()
+
     def test_a_file_that_was_emptied_takes_no_job_away(self):
         tick = job("tick", f"echo run >> {self.folder}/tick", schedule="@every 1s")
         agent = self.agent("node-a", tick).start()

@@ -250,7 +250,7 @@ status save_checkpoint(const globals& options, const std::string& argument) {
         throw exit_error{status::usage,
                          "PAWL_RUN_ID is not set: a checkpoint is saved by a command that 'pawl "
                          "exec' or an agent runs"};
-    const auto text = argument == "-" ? read_checkpoint(std::cin) : argument;
+    const auto text = argument == "-" ? read_checkpoint(STDIN_FILENO) : argument;
     if (text.size() > checkpoint_bytes_max)
         throw exit_error{status::usage, "a checkpoint has at most " +
                                             std::to_string(checkpoint_bytes_max) +
