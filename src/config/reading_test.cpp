@@ -214,6 +214,8 @@ TEST(Configuration, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
         {"[agent]\nname = \"a b\"", "f:2:10: name has white space"},
         {"[[user]]\nname = \"a\"\nrole = \"root\"\ntoken_hash = \"$argon2id$x\"",
          "f:3:8: role is 'root'; expected \"viewer\", \"client\", \"operator\" or \"admin\""},
+        {"[[user]]\nname = \"ops: night\"\nrole = \"viewer\"\ntoken_hash = \"$argon2id$x\"",
+         "f:2:12: name has ': ', behind which a reason"},
         {"[[user]]\nname = \"a\"\nrole = \"admin\"",
          "f:1:1: a [[user]] has no token_hash; it needs name, role and token_hash"},
         {"[defaults]\nname = \"a\"", "f:2:1: name stands in [defaults]"},

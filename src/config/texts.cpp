@@ -88,7 +88,11 @@ maybe_fault agent_name_fault(std::string_view text) {
 
 maybe_fault user_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, user_name_bytes_max)) return bad;
-    return unprintable_fault(text);
+    if (auto bad = unprintable_fault(text)) return bad;
+    // The history of a run has who cancelled it and why in one text.
+    const auto at = text.find(": ");
+    if (at == std::string_view::npos) return std::nullopt;
+    return base::text_fault{at, "has ': ', behind which a reason would begin; use '-' or '.'"};
 }
 
 maybe_fault job_name_fault(std::string_view text) {

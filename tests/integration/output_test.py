@@ -1,5 +1,6 @@
 """What is printed arrives, or the exit status says that it did not."""
 import os
+import signal
 import subprocess
 
 from harness import PAWL, Case, environment, until
@@ -72,3 +73,26 @@ class Output(Case):
             done = self.write_to("> /dev/full", "exec", "a", "--", "sh", "-c", f"echo lost; exit {status}")
             self.assertEqual(done.returncode, status)
 
+    def test_a_reader_that_stands_still_is_waited_for_and_a_signal_ends_that(self):
+        """Nothing is held by then. What the reader reads in the end is why the command did not run."""
+        for key, reads in (("unread", False), ("read", True)):
+            reader, writer = os.pipe()
+            os.set_blocking(writer, False)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(writer, b"x" * 4096)
+            os.set_blocking(writer, True)
+            process = subprocess.Popen([PAWL, "--store", self.store, "exec", key, "--", "/nonexistent"], env=environment(),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writer)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            os.close(writer)
+            until(lambda: any(one["key"] == key and not one["held"] for one in self.pawl("--json", "locks", "ls").json()["locks"]))
+            if reads:
+                with os.fdopen(reader, "rb") as log:
+                    self.assertIn(b"cannot run '/nonexistent': not found", log.read())
+                self.assertEqual(process.wait(timeout=20), 127)
+            else:
+                process.terminate()
+                self.assertEqual(process.wait(timeout=20), -signal.SIGTERM)
+                os.close(reader)

@@ -147,13 +147,15 @@ public:
 
     // The pieces that live on the loop go there. The launcher ends while the store is closed.
     ~execution() {
-        on_loop([this] {
+        bool is_told_to_end = false;
+        on_loop([&] {
             relay_.reset();
+            is_told_to_end = run_->early_signal().has_value();
             socket_.reset();
             run_.reset();
         });
         guards_.end();
-        wait_for_log_reader();
+        if (!is_told_to_end) wait_for_log_reader();
     }
     execution(const execution&) = delete;
     execution& operator=(const execution&) = delete;
@@ -427,8 +429,18 @@ private:
         if (how.started) claim_.has_run();
         if (audited.valid()) audited.wait();
         write_end(end_of(how, nullptr));
-        wait_for_log_reader();
+        claim_.withdraw();
+        if (how.started) wait_to_be_read();
         return status_of(how);
+    }
+
+    // Nothing is held any more. A reader that stands still is waited for, and signals end that, as
+    // they would end any other process.
+    void wait_to_be_read() {
+        on_loop([this] { relay_.reset(); });
+        // One that came behind the command's end, while the lease was released.
+        if (const auto signal = caught()) std::raise(*signal);
+        wait_for_log_reader();
     }
 
     status status_of(const ended& how) const {
@@ -563,7 +575,7 @@ private:
         const auto why = held.lost();
         held.watch_deadline({});
         const auto released = let_go(held, end_of(how, &held));
-        wait_for_log_reader();
+        wait_to_be_read();
         if (how.by_lease()) {
             log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
                                       std::string{why ? name_of(*why) : "validity_ended"});

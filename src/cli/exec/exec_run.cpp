@@ -134,7 +134,8 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
         self->spawned_ = true;
         // What came while it was being started.
         self->tell_guard();
-        if (self->early_signal_) self->child_.signal(*self->early_signal_);
+        if (const auto early = std::exchange(self->early_signal_, std::nullopt))
+            self->child_.signal(*early);
         const auto status = co_await self->child_.wait();
         self->spawned_ = false;
         how.status = status.as_shell();

@@ -34,7 +34,9 @@ void log_writer::wait_when_full() {
 
 void log_writer::write(std::string_view line, const note_maker& note) {
     const std::lock_guard lock{mutex_};
-    if ((!tell(note) || !put(line)) && how_ == when_full::drop) ++lost_;
+    if ((tell(note) && put(line)) || how_ == when_full::wait) return;
+    ++lost_;
+    kept_ = line;
 }
 
 void log_writer::tell_lost(const note_maker& note) {
@@ -42,12 +44,17 @@ void log_writer::tell_lost(const note_maker& note) {
     tell(note);
 }
 
-// False where that has no room either.
+// False where that has no room either. The last line is not lost to a reader that is waited for.
 bool log_writer::tell(const note_maker& note) {
     if (lost_ == 0) return true;
-    if (!put((is_cut_ ? "\n" : "") + note(lost_))) return false;
+    const bool keeps = how_ == when_full::wait;
+    std::string text{is_cut_ ? "\n" : ""};
+    if (const auto lost = keeps ? lost_ - 1 : lost_; lost > 0) text += note(lost);
+    if (keeps) text += kept_;
+    if (!put(text)) return false;
     lost_ = 0;
     is_cut_ = false;
+    kept_.clear();
     return true;
 }
 

@@ -28,7 +28,7 @@ public:
 
     // From now on a line that would have to wait is lost, and counted.
     void drop_when_full();
-    // From now on lines wait, as they do at first.
+    // From now on lines wait, as they do at first; the last that was lost is written after all.
     void wait_when_full();
 
     // What was lost is told before the line. Other errors are not told.
@@ -52,6 +52,7 @@ private:
     base::descriptor unblocked_{};  // the same pipe, where it can be opened so
     std::size_t lost_ = 0;
     bool is_cut_ = false;  // the last line that was written has no end
+    std::string kept_;     // the last that was lost
 };
 
 // That of standard error, which all of the process share.

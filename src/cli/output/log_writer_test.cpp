@@ -135,13 +135,14 @@ TEST(LogWriter, WaitsForItsReaderOnceThereIsTimeForThat) {
     log_writer writer{log.to()};
     writer.drop_when_full();
     log.fill();
+    writer.write("none\n", note);
     writer.write("one\n", note);
     writer.wait_when_full();
     std::thread writing{[&] { writer.write("two\n", note); }};
     std::string all;
     while (!all.ends_with("two\n")) all += log.take();
     writing.join();
-    EXPECT_THAT(all, EndsWith(".lost 1\ntwo\n"));
+    EXPECT_THAT(all, EndsWith(".lost 1\none\ntwo\n"));
 }
 
 // Puts standard error, and what logs there, aside.
@@ -175,9 +176,12 @@ TEST_F(StandardError, IsNotWaitedForByWhoHoldsLeases) {
     EXPECT_THAT(told, EndsWith(" info three\n"));
     log_.fill();
     log(log_level::info, "four");
+    log(log_level::error, "five");
     log_.take();
     wait_for_log_reader();
-    EXPECT_THAT(log_.take(), EndsWith(" warn 1 log line was lost: standard error was not read\n"));
+    const auto rest = log_.take();
+    EXPECT_THAT(rest, HasSubstr(" warn 1 log line was lost: standard error was not read\n"));
+    EXPECT_THAT(rest, EndsWith(" error five\n"));
 }
 
 TEST_F(StandardError, SaysInJsonWhatItLostWhereLogsAreJson) {
