@@ -1,4 +1,5 @@
 // The journal on a real PostgreSQL: who may, what is rejected, and what it does under trouble.
+#include "engines/postgresql/client/layout_fixture.hpp"
 #include "engines/postgresql/journal/make_postgresql_journal.hpp"
 #include "engines/postgresql/store/postgresql_store.hpp"
 #include "test_support/conformance/client.hpp"
@@ -43,6 +44,10 @@ void expect_rejection(const postgresql_settings& settings, errc code, const std:
 }
 
 // ---- Who may, and what is rejected
+
+TEST(PostgresqlJournal, AFunctionThatChangesHasANewName) {
+    EXPECT_EQ(newest_and_digest(journal_layout()), "journal_layout_v8() 24678090c0e2e110");
+}
 
 // Goal: a user with nothing but the documented privileges can do everything, and a user that lacks
 // one is told. Method: privileges are granted one by one.

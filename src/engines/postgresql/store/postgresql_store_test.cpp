@@ -1,4 +1,5 @@
 // What a PostgreSQL store does besides the laws: its schema, its connections, poolers, waiting.
+#include "engines/postgresql/client/layout_fixture.hpp"
 #include "engines/postgresql/store/postgresql_fixture.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
 #include "test_support/conformance/faults.hpp"
@@ -83,8 +84,14 @@ TEST(PostgresqlStore, TheScriptChangesNothingTheSecondTime) {
 
 // What came after the first release of the script.
 constexpr const char* drop_newer_functions =
-    "DROP FUNCTION pawl.withdraw_v3, pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, "
+    "DROP FUNCTION pawl.withdraw_v4, pawl.withdraw_v3, pawl.withdraw_v2, pawl.renew_v2, "
+    "pawl.fence_v2, "
     "pawl.bounded_fence_v1, pawl.bound_locks";
+
+TEST(PostgresqlStore, AFunctionThatChangesHasANewName) {
+    EXPECT_EQ(newest_and_digest(store_layout()),
+              "withdraw_v4(text, bytea, bytea, bigint) e9ada16b8fb30b86");
+}
 
 // Goal: a newer pawl finds the functions of an older one, whose agents go on beside it. Method: a
 // schema without the newer functions, which its owner may add.
@@ -117,8 +124,14 @@ TEST(PostgresqlStore, AfterTheScriptAUserMayCallTheNewerFunctions) {
                    "an administrator runs postgresql.sql");
     server.ask(layout_script("pawl"));
     auto mine = open(settings);
-    const auto token = mine.granted(fresh_claim("key"));
+    const auto wanted = fresh_claim("key");
+    const auto token = mine.granted(wanted);
     EXPECT_EQ(mine.renew(conformance::lease_of("key", token)), renewal::renewed);
+    EXPECT_TRUE(conformance::yes(mine.withdraw({"key", wanted.id})));
+    EXPECT_EQ(server.ask("SELECT count(*) FROM pg_proc WHERE pronamespace = 'pawl'::regnamespace "
+                         "AND proname ~ '_v[0-9]+$' "
+                         "AND NOT has_function_privilege('a locker', oid, 'EXECUTE')"),
+              "0");
     EXPECT_EQ(server.ask("SELECT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc "
                          "WHERE proname = 'renew_v2'"),
               "f");

@@ -281,7 +281,7 @@ END
 $$;
 
 -- due: the occurrence that is given back, if this claim was the last to be granted and marked it.
-CREATE OR REPLACE FUNCTION pawl.withdraw_v3(space text, given_up bytea, id bytea, due bigint)
+CREATE OR REPLACE FUNCTION pawl.withdraw_v4(space text, given_up bytea, id bytea, due bigint)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -328,16 +328,22 @@ BEGIN
 END
 $$;
 
--- For agents that do not know withdraw_v3.
+-- For agents that do not know withdraw_v4.
+CREATE OR REPLACE FUNCTION pawl.withdraw_v3(space text, given_up bytea, id bytea, due bigint)
+RETURNS boolean
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pawl.withdraw_v4(space, given_up, id, due)
+$$;
+
 CREATE OR REPLACE FUNCTION pawl.withdraw_v2(space text, given_up bytea, id bytea, due bigint)
 RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pawl.withdraw_v3(space, given_up, id, due)
+  SELECT pawl.withdraw_v4(space, given_up, id, due)
 $$;
 
 CREATE OR REPLACE FUNCTION pawl.withdraw_v1(space text, given_up bytea, id bytea) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pawl.withdraw_v3(space, given_up, id, NULL)
+  SELECT pawl.withdraw_v4(space, given_up, id, NULL)
 $$;
 
 -- The places in the arrays, from 1, of those that were renewed, and of those whose row another session
@@ -674,18 +680,19 @@ WHERE l.holder <> 0 AND l.until > clock_timestamp();
 -- PUBLIC may call new functions by default.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
 
--- Users who could call the verbs before these came can call these.
+-- Users who could call the verbs before the newer ones came can call these.
 DO $$
 DECLARE
-  who text;
+  who  text;
+  verb text;
 BEGIN
-  FOR who IN
-    SELECT DISTINCT a.grantee::regrole::text
-    FROM pg_proc AS p, aclexplode(p.proacl) AS a
+  FOR who, verb IN
+    SELECT DISTINCT a.grantee::regrole::text, v.oid::regprocedure::text
+    FROM pg_proc AS p, aclexplode(p.proacl) AS a, pg_proc AS v
     WHERE p.oid = 'pawl.layout()'::regprocedure AND a.grantee NOT IN (0, p.proowner)
+      AND v.pronamespace = p.pronamespace AND v.proname ~ '_v[0-9]+$' AND v.proname !~ '^journal_'
   LOOP
-    EXECUTE 'GRANT EXECUTE ON FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, pawl.bounded_fence_v1 TO '
-            || who;
+    EXECUTE 'GRANT EXECUTE ON FUNCTION ' || verb || ' TO ' || who;
   END LOOP;
 END
 $$;

@@ -12,7 +12,7 @@ statements::statements(const std::string& schema)
       release_held{with_schema(embedded::release_held_sql, schema)},
       // Its columns in one: FROM would put the row into a tuple store first.
       acquire{"SELECT " + schema + ".acquire_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)"},
-      withdraw{"SELECT " + schema + ".withdraw_v3($1, $2, $3, $4)"},
+      withdraw{"SELECT " + schema + ".withdraw_v4($1, $2, $3, $4)"},
       renew{"SELECT * FROM " + schema + ".renew_v2($1, $2, $3, $4, $5, $6, $7)"},
       release{"SELECT " + schema + ".release_v1($1, $2, $3, $4, $5)"},
       force_release{"SELECT " + schema + ".evict_v1($1, $2, $3, $4)"},

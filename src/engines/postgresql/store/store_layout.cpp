@@ -8,7 +8,7 @@ const layout_plan& store_layout() {
     static const layout_plan plan{embedded::schema_sql,
                                   "postgresql.sql",
                                   "layout",
-                                  "withdraw_v3(text, bytea, bytea, bigint)",
+                                  "withdraw_v4(text, bytea, bytea, bigint)",
                                   "layout",
                                   1,
                                   "lease"};
