@@ -110,13 +110,15 @@ awaitable<bool> lease::async_renew() { return renew_on_loop(held_); }
 void lease::watch_deadline(deadline_watch watch) {
     if (state().is_elsewhere()) return;
     const bool ends = !watch;
-    held_->watch.replace(std::move(watch));
+    // The watch may end this handle, and with it the lease.
+    const auto who = held_;
+    who->watch.replace(std::move(watch));
     if (ends) return;
-    const auto now = held_->now();
+    const auto now = who->now();
     // Of one that is lost already no loop tells anything more, and it may not be there.
-    if (held_->lost()) return held_->watch.tell(now, now);
-    held_->home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
-        boost::asio::post(where.get_executor(), [who = held_] { who->tell_deadlines(); });
+    if (who->lost()) return who->watch.tell(now, now);
+    who->home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
+        boost::asio::post(where.get_executor(), [who] { who->tell_deadlines(); });
     });
 }
 

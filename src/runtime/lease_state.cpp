@@ -24,10 +24,12 @@ void deadline_observer::tell(instant stop_at, instant valid_until) noexcept {
     std::unique_lock lock{mutex_};
     await_calls(lock);
     if (!watch_) return;
-    const auto told = watch_;
+    auto told = watch_;
     const auto before = std::exchange(caller_, std::this_thread::get_id());
     lock.unlock();
     (*told)(stop_at, valid_until);
+    // Whoever ends it meanwhile destroys it, and not this thread behind their back.
+    told.reset();
     lock.lock();
     caller_ = before;
     lock.unlock();

@@ -168,6 +168,50 @@ TEST(LostLease, AWatchThatComesAfterTheEndOfItsLocksIsToldSo) {
     EXPECT_TRUE(told);
 }
 
+// Goal: a watch may end its lease wherever it is told. Method: on the caller's thread, of a lease
+// whose locks have gone, and of one that was taken away, whose release is on its way meanwhile.
+TEST(LostLease, AWatchOnALostLeaseMayEndIt) {
+    world one;
+    std::optional<locks> mine{one.open()};
+    auto other = one.open();
+    for (int i = 0; i < 200; ++i) {
+        const bool with_its_locks = i == 199;
+        std::optional<lease> held = mine->acquire("k", {.ttl = 1min}, 30s);
+        ASSERT_TRUE(held);
+        if (with_its_locks) {
+            mine.reset();
+        } else {
+            ASSERT_TRUE(other.force_release("k", held->token(), 0ms));
+            EXPECT_FALSE(held->renew());
+        }
+        held->watch_deadline([&](instant, instant) { held.reset(); });
+        EXPECT_FALSE(held);
+    }
+}
+
+// Goal: what a watch has captured is gone when its end returns, as with a std::stop_callback.
+// Method: the end comes while the loop is in its call.
+TEST(LostLease, WhatAWatchHasCapturedGoesWithItsEnd) {
+    world one;
+    auto a = one.open();
+    auto held = a.try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    for (int i = 0; i < 2'000; ++i) {
+        std::latch inside{1};
+        bool is_gone = false;
+        {
+            const std::shared_ptr<void> captured{&is_gone, [&](void*) { is_gone = true; }};
+            held->watch_deadline([&inside, once = std::make_shared<std::atomic<bool>>(false),
+                                  captured](instant, instant) {
+                if (!once->exchange(true)) inside.count_down();
+            });
+        }
+        inside.wait();
+        held->watch_deadline({});
+        ASSERT_TRUE(is_gone);
+    }
+}
+
 // It must not come out of a renewal, which would leave the lease without a heartbeat.
 TEST(LostLeaseDeathTest, AWatchThatThrowsEndsTheProcess) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
