@@ -135,7 +135,7 @@ failure connection::in_doubt(int code) const {
     return what;
 }
 
-// Tried again at the next run where it fails.
+// Tried again at the next run where it fails, and not within this one, whose values are bound.
 void statement::prepare() {
     if (prepared_) return;
     sqlite3_stmt* prepared = nullptr;
@@ -145,12 +145,15 @@ void statement::prepare() {
 }
 
 bool statement::next() {
-    prepare();
+    if (!started_) prepare();
     if (prepared_) code_ = sqlite3_step(prepared_.get());
     return code_ == SQLITE_ROW;
 }
 
-void statement::reset() noexcept { sqlite3_reset(prepared_.get()); }
+void statement::reset() noexcept {
+    started_ = false;
+    sqlite3_reset(prepared_.get());
+}
 
 std::int64_t statement::integer(int column) const {
     return sqlite3_column_int64(prepared_.get(), column);

@@ -74,6 +74,7 @@ public:
     template <class... Values>
     void start(const Values&... values) {
         prepare();
+        started_ = true;
         int place = 0;
         (bind(++place, values), ...);
     }
@@ -109,6 +110,7 @@ private:
     connection* on_;
     std::string sql_;
     std::unique_ptr<sqlite3_stmt, finalizing> prepared_;
+    bool started_ = false;
     int code_ = SQLITE_OK;
 };
 

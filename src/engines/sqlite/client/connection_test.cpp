@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace pawl::sqlite {
 namespace {
@@ -48,6 +49,25 @@ TEST_F(SqliteConnection, AFullFileIsUnreachableForNowButNoOutage) {
     EXPECT_NE(why.detail.find("make room on its disk"), std::string::npos) << why.detail;
     ASSERT_EQ(on().run("PRAGMA max_page_count = 1000"), SQLITE_OK);
     EXPECT_EQ(on().run("INSERT INTO t VALUES (randomblob(100000))"), SQLITE_OK);
+}
+
+// Goal: a statement that could not be prepared is no "not there". Method: the first preparation of
+// a run fails, and a second one would not.
+TEST_F(SqliteConnection, AStatementThatCannotBePreparedFailsForItsRun) {
+    ASSERT_EQ(on().run("CREATE TABLE t (x); INSERT INTO t VALUES ('there')"), SQLITE_OK);
+    bool denies = true;
+    const auto deny_once = [](void* once, int, const char*, const char*, const char*, const char*) {
+        return std::exchange(*static_cast<bool*>(once), false) ? SQLITE_DENY : SQLITE_OK;
+    };
+    sqlite3_set_authorizer(on().handle(), deny_once, &denies);
+    statement find{on(), "SELECT x FROM t WHERE x = ?1"};
+    find.start("there");
+    EXPECT_FALSE(find.next());
+    EXPECT_EQ(find.code() & 0xff, SQLITE_AUTH);
+    find.reset();
+    find.start("there");
+    EXPECT_TRUE(find.next());
+    find.reset();
 }
 
 // SQLite's own file system, under a quota that leaves no room for another file. One at a time.

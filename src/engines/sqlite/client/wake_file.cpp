@@ -1,7 +1,10 @@
 #include "engines/sqlite/client/wake_file.hpp"
 
+#include "base/descriptor.hpp"
+
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,17 +14,27 @@
 
 namespace pawl::sqlite {
 
-wake_file::wake_file(std::string path) : path_{std::move(path)} {}
+wake_file::wake_file(std::string path, std::string database)
+    : path_{std::move(path)}, database_{std::move(database)} {}
 
 wake_file::~wake_file() {
     if (events_ >= 0) ::close(events_);
 }
 
+// Whoever ends a lease has to touch it, and whoever waits to read it: all who may use the database.
+void wake_file::make() const {
+    const base::descriptor made{
+        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660)};
+    struct stat database{};
+    if (!made || ::stat(database_.c_str(), &database) != 0) return;
+    if (::geteuid() == 0 && ::fchown(made.get(), database.st_uid, database.st_gid) != 0) return;
+    ::fchmod(made.get(), database.st_mode & 0777);
+}
+
 std::optional<failure> wake_file::watch() {
     if (events_ < 0) events_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (inotify_add_watch(events_, path_.c_str(), IN_ATTRIB) >= 0) return std::nullopt;
-    const int made = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0660);
-    if (made >= 0) ::close(made);
+    make();
     if (inotify_add_watch(events_, path_.c_str(), IN_ATTRIB) >= 0) return std::nullopt;
     return failure{errc::rejected,
                    "the wake file " + path_ + " cannot be watched: " + std::strerror(errno)};

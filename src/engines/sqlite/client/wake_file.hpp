@@ -14,7 +14,9 @@ namespace pawl::sqlite {
 // Used on its loop only; made and closed anywhere.
 class wake_file {
 public:
-    explicit wake_file(std::string path);
+    // Of this database: the file takes its mode, and its owner where root makes it, as SQLite's own
+    // files do.
+    wake_file(std::string path, std::string database);
     ~wake_file();
     wake_file(const wake_file&) = delete;
     wake_file& operator=(const wake_file&) = delete;
@@ -27,7 +29,9 @@ public:
     void drain();
 
 private:
-    const std::string path_;
+    void make() const;
+
+    const std::string path_, database_;
     int events_ = -1;  // inotify's; made with the first watch, as a user may have few of them
 };
 

@@ -25,7 +25,7 @@ constexpr auto wait_bound = std::chrono::seconds{45};
 class sqlite_store : public lease_store, public std::enable_shared_from_this<sqlite_store> {
 public:
     sqlite_store(net::loop& where, std::shared_ptr<database> data)
-        : loop_{where}, data_{std::move(data)}, wake_{wake_path_of(data_->path())} {}
+        : loop_{where}, data_{std::move(data)}, wake_{wake_path_of(data_->path()), data_->path()} {}
 
     // What the disk was not waited for goes with the power, and no quarantine sees that: it is the
     // same file.
