@@ -53,6 +53,7 @@ public:
 
 private:
     void begin(const std::string& host);
+    void begin_queued();
     void start_thread(const std::string& host);
     void end(const std::string& host, result<addresses> found);
 
@@ -115,14 +116,24 @@ void flights::start_thread(const std::string& host) {
     });
 }
 
+// One that nobody waits for any more holds up no other.
+void flights::begin_queued() {
+    while (!queued_.empty() && threads_ < threads_max) {
+        const auto next = std::move(queued_.front());
+        queued_.pop_front();
+        const auto wanted = under_way_.find(next);
+        if (wanted == under_way_.end()) continue;
+        if (wanted->second->waiting.empty())
+            under_way_.erase(wanted);
+        else
+            begin(next);
+    }
+}
+
 void flights::end(const std::string& host, result<addresses> found) {
     const auto self = shared_from_this();
     const auto ended = under_way_.extract(host);
-    if (!queued_.empty()) {
-        const auto next = std::move(queued_.front());
-        queued_.pop_front();
-        begin(next);
-    }
+    begin_queued();
     if (ended.empty()) return;
     ended.mapped()->found = std::move(found);
     for (auto* each : ended.mapped()->waiting) each->notify_all();

@@ -359,6 +359,18 @@ TEST(Scheduler, SkippedOccurrencesArePruned) {
     EXPECT_LT(one.rows("j").size(), 60U);
 }
 
+// Goal: a journal that takes long to find the oldest runs is not asked for them again meanwhile.
+// Method: it takes longer than the test, and forty occurrences come due.
+TEST(Scheduler, OneRemovalOfOldRunsAtATime) {
+    schedule_world one;
+    one.journal_faults->prune_delay = 1h;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a", brief), {.cron = "@every 100ms", .keep_runs = 1});
+    a->start();
+    EXPECT_TRUE(one.seen.wait_for(40));
+    EXPECT_EQ(one.journal_faults->prunes, 1);
+}
+
 // Goal: each partition keeps a row that says that it has run, or it would be taken for lost with
 // its node. Method: one row is to be kept of a job with sixteen partitions.
 TEST(Scheduler, ARowOfEachPartitionIsKept) {

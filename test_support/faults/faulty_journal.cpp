@@ -95,7 +95,10 @@ public:
     }
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                              std::size_t limit) override {
-        return strict(inner_->prune(std::move(job), keep, keep_for, limit));
+        ++faults_->prunes;
+        co_await pass(faults_->prune_delay);
+        auto pruning = strict(inner_->prune(std::move(job), keep, keep_for, limit));
+        co_return co_await std::move(pruning);
     }
 
     async<control_state> read_control_state() override {

@@ -19,6 +19,7 @@ struct journal_plan {
         fail_control_state{};           // the control state alone cannot be read
     std::atomic<millis> begin_delay{};  // a beginning takes effect at once, and is told so late
     std::atomic<millis> audit_delay{};  // a page of the audit is told so late
+    std::atomic<millis> prune_delay{};  // old runs are removed so late
     std::atomic<millis> reject_output_after{};  // the next chunk is rejected, so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
@@ -35,6 +36,7 @@ struct journal_plan {
     std::atomic<int> occurrence_reads{0};  // how often the row of an occurrence was
     std::atomic<int> audits{0};            // how often an entry of the audit was told
     std::atomic<int> publications{0};      // how often the jobs were told
+    std::atomic<int> prunes{0};            // how often old runs were to be removed
     // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
     // is used.
     std::function<void()> on_control_read{};

@@ -26,6 +26,7 @@ awaitable<void> prune_runs(node_state& node, std::string job, std::size_t kept) 
         node.log(log_level::debug,
                  "old runs not removed " + job_field(job) + ": " + pruned.error().detail);
     node.unpruned = pruned.has_error();
+    node.pruning.erase(job);
 }
 
 }  // namespace
@@ -51,6 +52,8 @@ void node_state::spawn(awaitable<void> what) {
 }
 
 void node_state::prune(std::string job, std::size_t kept) {
+    // A journal may take long to find the oldest of many, and the next rows bring another chance.
+    if (!pruning.insert(job).second) return;
     spawn(prune_runs(*this, std::move(job), kept));
 }
 

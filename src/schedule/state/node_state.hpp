@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <random>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -69,7 +70,8 @@ struct node_state {
     bool stopping = false;  // nothing more is claimed
     bool journal_down = false;
     bool store_down = false;
-    bool unpruned = false;  // the last prune failed, which is in the log
+    bool unpruned = false;          // the last prune failed, which is in the log
+    std::set<std::string> pruning;  // jobs whose old runs are being removed
 };
 
 }  // namespace pawl::schedule
