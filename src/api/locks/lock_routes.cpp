@@ -117,15 +117,17 @@ awaitable<http::response> list_active(shared_context around, shared_call asked) 
 // What is left to a run whose lease is lost, whatever its grace, and to an answer of the store.
 constexpr millis lost_grace_max{10'000};
 constexpr millis answer_max{2'000};
-constexpr double renew_fraction_default = 0.3;
+// A run goes by what its job said when it began, and no run renews later without a warning.
+constexpr double renew_fraction_least = 0.34;
 constexpr double renew_jitter = 0.1;
 
 millis renew_interval_of(const documents::job_terms& job) {
     const auto* said = job.definition.if_contains("renew_fraction");
     const auto fraction =
-        said != nullptr && said->is_number() ? said->to_number<double>() : renew_fraction_default;
+        said != nullptr && said->is_number() ? said->to_number<double>() : renew_fraction_least;
     return std::chrono::round<millis>(std::chrono::duration<double, std::milli>{
-        static_cast<double>(job.ttl.count()) * fraction * (1 + renew_jitter)});
+        static_cast<double>(job.ttl.count()) * std::max(fraction, renew_fraction_least) *
+        (1 + renew_jitter)});
 }
 
 millis grace_of(const documents::job_terms& job) {
