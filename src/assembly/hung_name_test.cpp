@@ -1,4 +1,5 @@
-// Stores whose name no name server answers for: nobody waits for longer than for one that is away.
+// Stores whose name no name server answers for: no caller waits for longer than for one that is
+// away.
 #include <pawl/pawl.hpp>
 
 #include "test_support/faults/known_names.hpp"

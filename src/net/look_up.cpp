@@ -116,7 +116,7 @@ void flights::start_thread(const std::string& host) {
     });
 }
 
-// One that nobody waits for any more holds up no other.
+// One that is not waited for any more holds up no other.
 void flights::begin_queued() {
     while (!queued_.empty() && threads_ < threads_max) {
         const auto next = std::move(queued_.front());

@@ -74,7 +74,7 @@ TEST_F(LookUp, AThreadEachForSixteenNamesAtATime) {
 }
 
 // Goal: the end of a store waits for no name server. Method: the loop ends while a name hangs,
-// which is found when nobody is there to hear of it.
+// which is found when no loop is there to hear of it.
 TEST_F(LookUp, TheEndOfTheLoopWaitsForNoName) {
     ASSERT_TRUE(find("hung.test", 1ms).has_error());
     ASSERT_TRUE(names.wait_for_question("hung.test"));

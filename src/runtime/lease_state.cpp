@@ -28,7 +28,7 @@ void deadline_observer::tell(instant stop_at, instant valid_until) noexcept {
     const auto before = std::exchange(caller_, std::this_thread::get_id());
     lock.unlock();
     (*told)(stop_at, valid_until);
-    // Whoever ends it meanwhile destroys it, and not this thread behind their back.
+    // The caller that ends it meanwhile destroys it, and not this thread after that has returned.
     told.reset();
     lock.lock();
     caller_ = before;

@@ -1,4 +1,4 @@
-// Releases that have no answer, and grants that nobody may have any more: what is ended all the
+// Releases that have no answer, and grants to users who were removed: what is ended all the
 // same, and what the audit says of it.
 #include "api/locks/lease_fixture.hpp"
 
@@ -51,7 +51,7 @@ TEST(LeaseReleases, AReleaseWhoseAnswerWasLostIsAuditedAndBuried) {
     EXPECT_EQ(world.acquire(R"({"key": "k", "ttl_ms": 1000})").status, 201u);
 }
 
-// Goal: what another took is nobody's release. Method: the first request has no answer and no
+// Goal: what another client took was not released. Method: the first request has no answer and no
 // effect, and before the second the lease is ended and the key taken.
 TEST(LeaseReleases, AReleaseOfWhatWasTakenMeanwhileIsInNoAudit) {
     lease_world world;

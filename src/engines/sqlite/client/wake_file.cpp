@@ -21,7 +21,8 @@ wake_file::~wake_file() {
     if (events_ >= 0) ::close(events_);
 }
 
-// Whoever ends a lease has to touch it, and whoever waits to read it: all who may use the database.
+// All who may use the database have to touch it when they end a lease, and to read it while they
+// wait.
 void wake_file::make() const {
     const base::descriptor made{
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660)};

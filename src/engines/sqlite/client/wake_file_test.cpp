@@ -12,7 +12,7 @@
 namespace pawl::sqlite {
 namespace {
 
-// Goal: whoever may use the database may wake its waiters. Method: the first to wait has a umask
+// Goal: all who may use the database may wake its waiters. Method: the first to wait has a umask
 // that leaves nothing to others, and may be root.
 TEST(WakeFile, HasTheModeOfItsDatabaseAndItsOwner) {
     const testing_files::test_folder folder;
