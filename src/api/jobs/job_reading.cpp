@@ -30,8 +30,6 @@ constexpr std::size_t runs_read_back = 100;
 // More keys than this are read off the list of all keys, of which so many pages at most.
 constexpr std::size_t keys_inspected_max = 64;
 constexpr std::size_t lock_pages_max = 20;
-// Started runs that are looked at, over all jobs.
-constexpr std::size_t active_max = 5'000;
 constexpr std::size_t audit_looked_at = 500;
 
 std::size_t runs_to_read(const job_entry& entry, std::size_t wanted, thoroughness how) {
@@ -248,7 +246,7 @@ async<void> read_active(shared_context around, std::shared_ptr<health_inputs> no
         of_job.push_back(std::move(run));
         return true;
     };
-    auto reading = visit_runs(around, std::move(filter), active_max, std::move(keep));
+    auto reading = visit_runs(around, std::move(filter), active_runs_max, std::move(keep));
     const auto read = co_await std::move(reading);
     if (read.has_error()) co_return read.error();
     co_return boost::system::in_place_value;

@@ -31,6 +31,8 @@ constexpr std::size_t runs_looked_at_max = 1'000;
 constexpr std::size_t checkpoints_kept_max = std::size_t{1024} * 1024;
 // Of one job that has none.
 constexpr std::size_t runs_of_one = 50;
+// Started runs that are looked at, over all jobs.
+constexpr std::size_t active_runs_max = 5'000;
 
 // What is read once for any number of jobs.
 struct health_inputs {

@@ -23,7 +23,10 @@ namespace json = boost::json;
 
 constexpr std::array<std::string_view, topics_count> topic_words{"locks", "runs",  "jobs",
                                                                  "nodes", "audit", "overview"};
-constexpr std::size_t runs_looked_at = 200;
+constexpr std::size_t newest_runs_looked_at = 200;
+// Runs that have ended behind the newest, which are asked for one by one; of more a viewer reads
+// the list anew.
+constexpr std::size_t ended_runs_told_max = 200;
 constexpr std::size_t audit_read_at_once = 50;
 // New entries of the audit; of more a viewer reads the list anew.
 constexpr std::size_t audit_told_max = 500;
@@ -279,22 +282,28 @@ bool live::has_changed(run_record& run) {
 async<void> live::look_at_runs(std::shared_ptr<live> self) {
     auto& me = *self;
     const auto changed = std::make_shared<event_parts>();
-    row_visitor note = [self, changed](run_record run) {
+    const auto met_again = std::make_shared<bool>(false);
+    row_visitor note = [self, changed, met_again](run_record run) {
+        *met_again = *met_again || self->runs_.contains(run.id);
         if (self->has_changed(run)) changed->add(text_of(run));
         return true;
     };
-    auto reading = visit_runs(me.around_, run_filter{}, runs_looked_at, note);
-    const auto newest = co_await std::move(reading);
-    if (newest.has_error()) co_return newest.error();
+    auto reading = visit_runs(me.around_, run_filter{}, newest_runs_looked_at, note);
+    const auto is_whole = co_await std::move(reading);
+    if (is_whole.has_error()) co_return is_whole.error();
+    // Where none of these was there at the last look, more may have begun since.
+    if (!*is_whole && !*met_again) changed->miss();
     run_filter which;
     which.status = run_status::started;
     auto finding =
-        visit_indexed_runs(me.around_, std::move(which), runs_looked_at, std::move(note));
+        visit_indexed_runs(me.around_, std::move(which), active_runs_max, std::move(note));
     const auto started = co_await std::move(finding);
     if (started.has_error()) co_return started.error();
-    // One that ran at the last look and is on neither page now has ended behind two hundred others.
+    // One that ran at the last look and is met no more has ended behind the newest.
     const auto gone = sweep(me.runs_, me.looks_[index_of(topic::runs)]);
+    if (gone.size() > ended_runs_told_max) changed->miss();
     for (const auto& id : gone) {
+        if (changed->is_too_much()) break;
         auto looking = me.around_->records->find_run(std::string{id.as_string()});
         auto one = co_await std::move(looking);
         if (!one.has_value() || !*one) continue;

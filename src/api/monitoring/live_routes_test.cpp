@@ -104,6 +104,31 @@ void begin_run(api_world& world, const std::string& id, const std::string& check
     world.journal([&](pawl::journal& records) { return records.checkpoint(who, checkpoint); });
 }
 
+// Each begins and ends at once.
+void run_many(api_world& world, int count, const std::string& prefix) {
+    const auto running = [](pawl::journal& records, int left, std::string name) -> async<int> {
+        for (; left > 0; --left) {
+            run_start start{name + "-" + std::to_string(left), "report", "job/report"};
+            start.token = fence_token{7};
+            const run_ref who{start.id, start.token};
+            auto beginning = records.begin(std::move(start));
+            static_cast<void>(co_await std::move(beginning));
+            auto finishing = records.finish(who, run_end{});
+            static_cast<void>(co_await std::move(finishing));
+        }
+        co_return 0;
+    };
+    world.journal([&](pawl::journal& records) { return running(records, count, prefix); });
+}
+
+bool are_told(stream_reader& reader, int count, const std::string& prefix) {
+    const auto told = reader.told();
+    for (int i = 1; i <= count; ++i)
+        if (told.find("\"" + prefix + "-" + std::to_string(i) + "\"") == std::string::npos)
+            return false;
+    return true;
+}
+
 void append_audit(api_world& world, int count, const std::string& target) {
     const auto appending = [](pawl::journal& records, int left, std::string name) -> async<int> {
         for (; left > 0; --left) {
@@ -132,7 +157,7 @@ TEST(LiveRoutes, AViewerWhoLagsByTooManyBytesIsLetGoOf) {
     auto lags = follow(world, "runs", slow);
     auto keeps_up = follow(world, "runs", quick);
     first_look_is_over(questions, before);
-    for (int round = 1; round <= 7; ++round) {
+    for (int round = 1; round <= 9; ++round) {
         for (int i = 0; i < 100; ++i)
             begin_run(world, "run-" + std::to_string(1000 * round + i), saved);
         ASSERT_TRUE(quick->is_told("\"run-" + std::to_string(1000 * round + 99) + "\""));
@@ -159,6 +184,39 @@ TEST(LiveRoutes, ALongCheckpointIsLeftOutOfEvents) {
     world.journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
     EXPECT_TRUE(reader->is_told(R"("checkpoint":"")"));
     EXPECT_LT(reader->told().size(), checkpoint_bytes_max);
+}
+
+// Goal: a run that many newer ones hide from the list's first page is watched until it ends.
+TEST(LiveRoutes, TheEndOfARunBehindManyThatRunIsTold) {
+    api_world world{live_routes};
+    const auto& questions = world.where().journal_faults->operations;
+    for (int i = 0; i < 250; ++i) begin_run(world, "run-" + std::to_string(i), "");
+    const auto reader = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto following = follow(world, "runs", reader);
+    first_look_is_over(questions, before, 8);
+    const run_ref oldest{"run-0", fence_token{7}};
+    world.journal([&](pawl::journal& records) { return records.finish(oldest, run_end{}); });
+    EXPECT_TRUE(reader->is_told("\"completed\""));
+    EXPECT_THAT(reader->told(), Not(HasSubstr("event: gap")));
+}
+
+// Goal: runs that begin and end between two looks are told, or that there are more.
+TEST(LiveRoutes, ABurstOfRunsIsToldOrThatThereAreMore) {
+    api_world world{live_routes};
+    const auto& questions = world.where().journal_faults->operations;
+    const auto reader = std::make_shared<stream_reader>();
+    const int before = questions;
+    auto following = follow(world, "runs", reader);
+    first_look_is_over(questions, before);
+    run_many(world, 150, "some");
+    EXPECT_TRUE(eventually([&] { return are_told(*reader, 150, "some"); }));
+    EXPECT_THAT(reader->told(), Not(HasSubstr("event: gap")));
+    run_many(world, 250, "many");
+    EXPECT_TRUE(eventually([&] {
+        return reader->told().find(R"("topic":"runs")") != std::string::npos ||
+               are_told(*reader, 250, "many");
+    }));
 }
 
 // Goal: no entry of the audit is skipped without a word.
