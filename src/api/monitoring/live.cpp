@@ -98,6 +98,16 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
     const auto mine = std::prev(me.viewers_.end());
     for (std::size_t i = 0; i < topics_count; ++i)
         if (wanted.contains(static_cast<topic>(i))) me.start_watching(static_cast<topic>(i));
+    // A viewer who has gone is let go of at once, and not at the next event.
+    const std::stop_callback leaving{where->gone(), [mine] { mine->wake.notify_all(); }};
+    const auto& loop = me.around_->core->loop();
+    const auto until = loop.now() + hello_wait_max;
+    while (me.is_in_first_look(wanted) && loop.now() < until && !mine->lost &&
+           !where->gone().stop_requested()) {
+        auto waiting = mine->wake.wait_until(until);
+        co_await std::move(waiting);
+    }
+    mine->greeted = true;
     const json::object hello{{"as_of", documents::now_text()},
                              {"node", me.around_->node_name},
                              {"version", me.around_->version},
@@ -106,8 +116,6 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
         "retry: 2000\nevent: hello\ndata: " + json::serialize(hello) + "\n\n");
     auto greeting = where->write(std::move(first));
     bool taken = co_await std::move(greeting);
-    // A viewer who has gone is let go of at once, and not at the next event.
-    const std::stop_callback leaving{where->gone(), [mine] { mine->wake.notify_all(); }};
     while (taken && !mine->lost && !where->gone().stop_requested()) {
         if (mine->backlog.empty()) {
             auto resting = mine->wake.wait_for(heartbeat_interval);
@@ -128,6 +136,28 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
 bool live::is_watched(topic what) const {
     return std::any_of(viewers_.begin(), viewers_.end(),
                        [&](const viewer& one) { return one.wanted.contains(what); });
+}
+
+// Each look tells the overview as it is, the first one too.
+bool live::is_in_first_look(topic_set wanted) const {
+    for (std::size_t i = 0; i < topics_count; ++i)
+        if (static_cast<topic>(i) != topic::overview && wanted.contains(static_cast<topic>(i)) &&
+            !looked_[i])
+            return true;
+    return false;
+}
+
+// Who was greeted before may have read the list before something changed that was never told. After
+// a failure `recovered` has it read again.
+void live::end_first_look(topic what, const failure* why) {
+    looked_[index_of(what)] = true;
+    bool is_late = false;
+    for (auto& one : viewers_) {
+        if (!one.wanted.contains(what)) continue;
+        is_late = is_late || one.greeted;
+        one.wake.notify_all();
+    }
+    if (is_late && why == nullptr && what != topic::overview) tell_gap(what);
 }
 
 void live::start_watching(topic what) {
@@ -172,6 +202,7 @@ awaitable<void> live::watch(std::shared_ptr<live> self, topic what) {
         std::optional<failure> why;
         if (looked.has_error()) why = looked.error();
         me.tell_trouble(what, why ? &*why : nullptr);
+        if (me.is_first_look(what)) me.end_first_look(what, why ? &*why : nullptr);
         const auto took = std::chrono::ceil<millis>(me.around_->core->loop().now() - begun);
         // Waiting for a server that is down is no reason to look less often, and an overview is
         // remembered for as long as its price asks for.
@@ -185,6 +216,7 @@ awaitable<void> live::watch(std::shared_ptr<live> self, topic what) {
 // What was seen is old when a viewer looks again.
 void live::forget(topic what) {
     watching_[index_of(what)] = false;
+    looked_[index_of(what)] = false;
     in_trouble_[index_of(what)] = false;
     looks_[index_of(what)] = 0;
     switch (what) {
@@ -405,10 +437,12 @@ void live::tell(topic what, std::string_view name, json::object data) {
     send(what, name, documents::serialize(data));
 }
 
+void live::tell_gap(topic what) { tell(what, "gap", {{"topic", topic_words[index_of(what)]}}); }
+
 void live::tell_parts(topic what, std::string_view list, const event_parts& parts,
                       const json::array* gone) {
     const auto word = topic_words[index_of(what)];
-    if (parts.is_too_much()) return tell(what, "gap", {{"topic", word}});
+    if (parts.is_too_much()) return tell_gap(what);
     const auto end = ",\"as_of\":\"" + documents::now_text() + "\"}";
     const auto send_one = [&](const std::string& entries, const json::array& names) {
         auto data = "{\"" + std::string{list} + "\":[" + entries + "]";

@@ -37,6 +37,8 @@ constexpr millis overview_interval{5'000};
 constexpr int look_share = 10;
 // So that proxies know that the stream lives, and a page that the node is not frozen.
 constexpr millis heartbeat_interval{1'000};
+// A viewer is greeted when the first looks at its topics are over, and after so long in any case.
+constexpr millis hello_wait_max{2'000};
 // Events that a viewer has not taken, and their bytes, unless it is one alone.
 constexpr std::size_t backlog_max = 64;
 constexpr std::size_t backlog_bytes_max = std::size_t{4} * 1024 * 1024;
@@ -78,6 +80,7 @@ private:
         topic_set wanted;
         std::deque<event> backlog;
         std::size_t backlog_bytes = 0;
+        bool greeted = false;
         bool lost = false;  // did not keep up
         net::event wake{};
     };
@@ -109,6 +112,9 @@ private:
 
     bool is_watched(topic what) const;
     bool is_first_look(topic what) const { return looks_[static_cast<std::size_t>(what)] == 1; }
+    // What changes during a first look is not told.
+    bool is_in_first_look(topic_set wanted) const;
+    void end_first_look(topic what, const failure* why);
     void start_watching(topic what);
     void forget(topic what);
     void give_up(topic what, const std::exception_ptr& why);
@@ -116,6 +122,7 @@ private:
     // What is too long to be told is dropped from the run.
     bool has_changed(run_record& run);
     void tell(topic what, std::string_view name, boost::json::object data);
+    void tell_gap(topic what);
     // `list` is the member that has the entries; each event has `gone` where it is given.
     void tell_parts(topic what, std::string_view list, const event_parts& parts,
                     const boost::json::array* gone);
@@ -128,6 +135,7 @@ private:
     // State
     std::list<viewer> viewers_;
     std::array<bool, topics_count> watching_{};
+    std::array<bool, topics_count> looked_{};  // the first look is over, or has failed
     std::array<bool, topics_count> in_trouble_{};
     std::array<std::uint64_t, topics_count> looks_{};  // since a viewer began to look
     std::unordered_map<std::string, seen_lock> locks_;
