@@ -365,7 +365,10 @@ async<void> live::look_at_jobs(std::shared_ptr<live> self) {
         auto turning = turn.give_turn();
         co_await std::move(turning);
     }
-    const auto gone = sweep(me.jobs_, look);
+    // What comes behind the last that was read may be there all the same.
+    const auto gone = sweep(me.jobs_, look, [&](const std::string& name) {
+        return page->ends || name <= page->jobs.back().entry.name;
+    });
     if (!me.is_first_look(topic::jobs)) me.tell_parts(topic::jobs, "changed", changed, &gone);
     co_return boost::system::in_place_value;
 }

@@ -287,6 +287,29 @@ TEST(LiveRoutes, LocksBehindTheManyOfAClientAreNotToldAsGone) {
     EXPECT_THAT(reader->told(), Not(HasSubstr(R"("gone":[")")));
 }
 
+// Goal: of more jobs than are looked at, none that is there is told as gone. Method: one more comes
+// before them all, and pushes the last behind the bound.
+TEST(LiveRoutes, AJobBehindManyIsNotToldAsGone) {
+    api_world world{live_routes};
+    std::vector<job_entry> jobs(jobs_watched_max);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        jobs[i].name = "job-" + std::to_string(10'000 + i);
+        jobs[i].definition = "{}";
+    }
+    const auto publish = [&] {
+        world.journal([&](pawl::journal& records) { return records.publish(jobs); });
+    };
+    publish();
+    const auto reader = std::make_shared<stream_reader>();
+    auto following = follow(world, "jobs", reader);
+    ASSERT_TRUE(reader->is_told("event: hello"));
+    jobs.emplace_back().name = "first";
+    jobs.back().definition = "{}";
+    publish();
+    EXPECT_TRUE(reader->is_told(R"("name":"first")"));
+    EXPECT_THAT(reader->told(), Not(HasSubstr("job-11999")));
+}
+
 // Goal: a look that ends by an exception, as for want of memory, leaves no viewer waiting for
 // events that do not come. Method: the stream ends, and the next viewer is told what changes.
 TEST(LiveRoutes, ALookThatThrowsEndsItsStreamsAndTheNextIsTold) {
