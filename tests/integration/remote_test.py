@@ -201,7 +201,7 @@ class Somebody(http.server.BaseHTTPRequestHandler):
             self.wfile.write(f"HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
             return
         body = json.dumps({"title": "Service Unavailable", "status": 503, "detail": "only some partitions were asked for", "ids": ["run-1", "run-2"]})
-        self.wfile.write(f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        self.wfile.write(f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
     def log_message(self, *_):
         pass

@@ -375,7 +375,9 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
     if (queued.trouble) {
         json::object more;
         more["ids"] = std::move(ids);
-        co_return unknown_outcome(
+        // Without Retry-After: the same request again would queue other runs.
+        co_return problem(
+            503,
             count.wanted > 1
                 ? "only some partitions were queued, see ids: " + queued.trouble->detail
                 : "the journal did not say whether the run was queued: look at the run in ids",

@@ -99,6 +99,8 @@ TEST(LostAnswers, WhatStaysUnknownIsSaidAndAudited) {
     }
     const auto told = world.run(2);
     EXPECT_EQ(told.status, 503u);
+    // The same request again would queue another run.
+    EXPECT_EQ(field_in(told, "Retry-After"), "");
     const auto seen = world.seen();
     ASSERT_THAT(seen.triggers, SizeIs(1));
     EXPECT_EQ(json_in(told).at("ids").as_array(), boost::json::array{seen.triggers[0].id});

@@ -154,6 +154,7 @@ std::string told_to_people(std::string detail) {
 
 void api_client::reject(const pawl::client::answer& from, status conflict) const {
     std::string detail;
+    auto outcome = status_of(from, conflict);
     if (from.find("content-type").starts_with(problem_type)) {
         boost::system::error_code error;
         const auto document = json::parse(from.body, error);
@@ -161,10 +162,13 @@ void api_client::reject(const pawl::client::answer& from, status conflict) const
         const auto* told = members == nullptr ? nullptr : members->if_contains("detail");
         if (told != nullptr && told->is_string())
             detail = base::printable(std::string_view{told->as_string()});
+        // What was done in part is not to be asked for again, so no time to do so is told.
+        if (from.status == 503 && members != nullptr && members->contains("ids"))
+            outcome = status::unavailable;
     }
     if (detail.empty()) throw exit_error{status::configuration, foreign(from)};
     if (from.status == 401 && !caller_.has_token()) detail += " (PAWL_TOKEN is not set)";
-    throw exit_error{status_of(from, conflict), told_to_people(std::move(detail))};
+    throw exit_error{outcome, told_to_people(std::move(detail))};
 }
 
 json::value api_client::got(const std::string& target) {

@@ -25,7 +25,7 @@ import { Visible } from '../../shared/visible';
           <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
                  (input)="reason.set(field.value)" />
         </label>
-        @if (mutation.failure()) { <p class="wrong" role="alert">Not cancelled: {{ mutation.failure() }}</p> }
+        @if (mutation.failureAs('Not cancelled'); as line) { <p class="wrong" role="alert">{{ line }}</p> }
         <div class="buttons">
           <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Keep running</button>
           <button type="submit" class="danger first" [disabled]="mutation.busy() || reason().trim() === ''">Cancel run</button>

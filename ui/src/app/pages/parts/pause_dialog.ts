@@ -21,7 +21,7 @@ import { Mutation } from './mutation';
           <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
                  (input)="reason.set(field.value)" />
         </label>
-        @if (mutation.failure()) { <p class="wrong" role="alert">Not paused: {{ mutation.failure() }}</p> }
+        @if (mutation.failureAs('Not paused'); as line) { <p class="wrong" role="alert">{{ line }}</p> }
         <div class="buttons">
           <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
           <button type="submit" class="first" [disabled]="mutation.busy() || reason().trim() === ''">Pause</button>

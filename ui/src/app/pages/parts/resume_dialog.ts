@@ -22,7 +22,7 @@ import { Visible } from '../../shared/visible';
           <blockquote>{{ pause.reason }}</blockquote>
         }
         <p>Scheduled runs start again, from the next one. Missed runs are not executed.</p>
-        @if (mutation.failure()) { <p class="wrong" role="alert">Not resumed: {{ mutation.failure() }}</p> }
+        @if (mutation.failureAs('Not resumed'); as line) { <p class="wrong" role="alert">{{ line }}</p> }
         <div class="buttons">
           <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
           <button type="submit" class="first" autofocus [disabled]="mutation.busy()">Resume</button>

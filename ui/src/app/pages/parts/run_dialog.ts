@@ -1,7 +1,7 @@
 import { ChangeDetectionStrategy, Component, computed, DestroyRef, effect, inject, input, output, signal, untracked } from '@angular/core';
 import { RouterLink } from '@angular/router';
 
-import { Api, lineOf } from '../../core/api';
+import { Api, lineOf, RequestFailed } from '../../core/api';
 import { lockLink } from '../../core/links';
 import { countdownText } from '../../core/time';
 import type { DryRun, Job, Lock, RunRequest } from '../../core/types';
@@ -25,10 +25,15 @@ const leasesShown = 16;
   preserveWhitespaces: true,
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Run ' + job().name + ' now'" [busy]="mutation.busy()">
-      @if (ids(); as ids) {
-        <p role="status">Queued. The first node with a free slot that acquires the lock starts {{ ids.length === 1 ? 'it' : 'them' }}, usually within a second.</p>
+      @if (ids() ?? perhaps(); as shown) {
+        @if (ids()) {
+          <p role="status">Queued. The first node with a free slot that acquires the lock starts {{ shown.length === 1 ? 'it' : 'them' }}, usually within a second.</p>
+        } @else {
+          <p class="wrong" role="alert">{{ mutation.failureAs('Not queued') }}</p>
+          <p>Perhaps queued; another request would queue more runs:</p>
+        }
         <ul class="asked" data-scrolls>
-          @for (id of ids; track id; let first = $first) { <li><a [routerLink]="['/runs', id]" [attr.autofocus]="first ? '' : null">Follow run {{ short(id) }}</a></li> }
+          @for (id of shown; track id; let first = $first) { <li><a [routerLink]="['/runs', id]" [attr.autofocus]="first ? '' : null">Follow run {{ short(id) }}</a></li> }
         </ul>
         <div class="buttons"><button type="button" (click)="closed.emit()">Close</button></div>
       } @else {
@@ -74,7 +79,7 @@ const leasesShown = 16;
             } @else if (!previewFailure()) { <p class="faint">Loading…</p> }
             @if (previewFailure()) { <p class="wrong" role="alert">Cannot run: {{ previewFailure() }}</p> }
           </section>
-          @if (mutation.failure()) { <p class="wrong" role="alert">Not queued: {{ mutation.failure() }}</p> }
+          @if (mutation.failureAs('Not queued'); as line) { <p class="wrong" role="alert">{{ line }}</p> }
           <div class="buttons">
             <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
             <button type="submit" class="first" autofocus [disabled]="mutation.busy() || previewFailure() !== ''">Run now</button>
@@ -94,6 +99,8 @@ export class RunDialog {
   protected readonly resume = signal(false);
   private readonly words = signal<readonly string[]>([], { equal: (left, right) => left.join('\n') === right.join('\n') && left.length === right.length });
   protected readonly ids = signal<readonly string[] | null>(null);
+  /** The last of these is not sure, or further ones were not queued. */
+  protected readonly perhaps = signal<readonly string[] | null>(null);
   protected readonly preview = signal<DryRun | null>(null);
   protected readonly previewing = signal(false);
   protected readonly previewFailure = signal('');
@@ -147,7 +154,12 @@ export class RunDialog {
   protected async run(): Promise<void> {
     this.settle();
     await this.mutation.ask(async () => {
-      this.ids.set((await this.api.runJob(this.name(), { ...this.wanted(), dry_run: false })).ids);
+      try {
+        this.ids.set((await this.api.runJob(this.name(), { ...this.wanted(), dry_run: false })).ids);
+      } catch (failure) {
+        this.perhaps.set(idsIn(failure));
+        throw failure;
+      }
     });
   }
 
@@ -178,4 +190,10 @@ export function argumentsOf(text: string): string[] {
   const lines = text.replace(/\r/g, '').split('\n');
   if (lines[lines.length - 1] === '') lines.pop();
   return lines;
+}
+
+/** Of a failure that says which runs it has queued, or may have. */
+function idsIn(failure: unknown): string[] | null {
+  const ids = failure instanceof RequestFailed ? failure.more['ids'] : null;
+  return Array.isArray(ids) && ids.length > 0 ? ids.map(String) : null;
 }
