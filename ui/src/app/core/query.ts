@@ -8,6 +8,7 @@ export class Query<T extends { as_of: string }> {
   private readonly failure_ = signal<unknown>(null);
   private readonly busy_ = signal(false);
   private turn = 0;
+  private readings = 0;
 
   readonly value = this.value_.asReadonly();
   /** Of the last attempt; null when it went well. What was read before stays. */
@@ -25,6 +26,7 @@ export class Query<T extends { as_of: string }> {
     try {
       const value = await this.ask();
       if (turn === this.turn) {
+        this.readings += 1;
         this.value_.set(value);
         this.failure_.set(null);
       }
@@ -42,9 +44,22 @@ export class Query<T extends { as_of: string }> {
     this.value_.update((value) => (value ? change(value) : value));
   }
 
+  /**
+   * Works in what `ask` reads further, such as the next page of a list. It is dropped where the list was read anew
+   * meanwhile, and may end elsewhere: between the two would be a hole.
+   */
+  async extend(ask: (value: T) => Promise<(value: T) => T>): Promise<void> {
+    const value = this.value_();
+    const readings = this.readings;
+    if (value === null) return;
+    const change = await ask(value);
+    if (readings === this.readings) this.update(change);
+  }
+
   /** Another thing is to be read: what was shown is none of it. */
   forget(): void {
     this.turn += 1;
+    this.readings += 1;
     this.value_.set(null);
     this.failure_.set(null);
   }

@@ -71,12 +71,10 @@ export class AuditPage {
   }
 
   protected async loadMore(): Promise<void> {
-    const after = this.query.value()?.next;
-    if (!after) return;
-    await this.more.ask(async () => {
-      const page = await this.api.audit({ after, limit: pageLength });
-      this.query.update((all) => ({ ...all, next: page.next, audit: joined(all.audit, page.audit) }));
-    });
+    await this.more.ask(() => this.query.extend(async ({ next }) => {
+      const page = await this.api.audit({ after: next, limit: pageLength });
+      return (all) => ({ ...all, next: page.next, audit: joined(all.audit, page.audit) });
+    }));
   }
 
   private wanted(): number {

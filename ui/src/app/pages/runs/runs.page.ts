@@ -119,17 +119,13 @@ export class RunsPage {
   }
 
   protected async loadMore(): Promise<void> {
-    const after = this.query.value()?.next;
-    const filter = this.filter();
-    if (!after) return;
-    await this.more.ask(async () => {
-      const page = await this.api.runs({ ...filter, after, limit: pageLength });
-      if (filter !== this.filter()) return;
-      this.query.update((all) => {
+    await this.more.ask(() => this.query.extend(async ({ next }) => {
+      const page = await this.api.runs({ ...this.filter(), after: next, limit: pageLength });
+      return (all) => {
         const known = new Set(all.runs.map(({ id }) => id));
         return { ...all, next: page.next, runs: [...all.runs, ...page.runs.filter(({ id }) => !known.has(id))] };
-      });
-    });
+      };
+    }));
   }
 
   private wanted(): number {
