@@ -115,6 +115,23 @@ describe('live changes', () => {
     expect(told).toEqual(['2026-11-22T00:00:10.001Z']);
   });
 
+  it('read the list again where the clock of the node has stepped back, and continue from there', async () => {
+    const told: string[] = [];
+    let now = '2026-11-22T00:01:00.000Z';
+    subscription = { topics: ['locks'], refresh: async () => (reads++, now), on: { locks: ({ as_of }) => told.push(as_of) } };
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    now = '2026-11-22T00:00:31.000Z';
+    for (const second of ['30', '30', '31']) Stream.newest.say('locks', { as_of: `2026-11-22T00:00:${second}.000Z`, changed: [], gone: [] });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(reads).toBe(2);
+    Stream.newest.say('locks', { as_of: '2026-11-22T00:00:33.000Z', changed: [], gone: [] });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(told).toEqual(['2026-11-22T00:00:33.000Z']);
+    expect(reads).toBe(2);
+  });
+
   it('keep what comes while the list is read until it has been', async () => {
     let done: (asOf: string) => void = () => undefined;
     const told: string[] = [];

@@ -46,6 +46,8 @@ const quietMaxMs = 3_000;
 const silenceMaxMs = 30_000;
 /** What could not be read is read again after so long. */
 const rereadAfterMs = 10_000;
+/** Where a change is older than the list, the list is read again after so long. */
+const rereadOlderMs = 1_000;
 /** Changes that come while a list is read; beyond it the list is read again. */
 const queueMax = 1_000;
 
@@ -69,6 +71,7 @@ class Follower {
     }
     this.busy = true;
     clearTimeout(this.timer);
+    this.timer = undefined;
     let asOf: string | void;
     try {
       do {
@@ -82,7 +85,11 @@ class Follower {
       this.busy = false;
     }
     this.queue.splice(0).forEach((apply) => apply());
-    if (asOf === '' && !this.over) this.timer = setTimeout(() => void this.refresh(), rereadAfterMs);
+    if (asOf === '') this.refreshLater(rereadAfterMs);
+  }
+
+  private refreshLater(ms: number): void {
+    if (!this.over) this.timer ??= setTimeout(() => void this.refresh(), ms);
   }
 
   /** No view looks any more. */
@@ -95,6 +102,8 @@ class Follower {
   take<T extends Topic>(topic: T, event: Events[T]): void {
     const apply = () => {
       if (event.as_of >= this.readAt) this.subscription.on?.[topic]?.(event);
+      // It was on its way while the list was read; or the node's clock has stepped back, and it is told once only.
+      else this.refreshLater(rereadOlderMs);
     };
     if (this.busy) this.queue.push(apply);
     else apply();
