@@ -345,6 +345,9 @@ TEST(Configuration, AJobsNameIsAWord) {
     EXPECT_THAT(fault_of("ab c"), HasSubstr("f:3:11: name has white space"));
     EXPECT_THAT(fault_of("ab\\u200b"), HasSubstr("f:3:11: name has an invisible character"));
     EXPECT_THAT(fault_of("é\\nc"), HasSubstr("f:3:10: name has white space"));
+    EXPECT_EQ(fault_of("..."), "");
+    EXPECT_THAT(fault_of("."), HasSubstr("f:3:9: name is '.' or '..', which no URL can have"));
+    EXPECT_THAT(fault_of(".."), HasSubstr("f:3:9: name is '.' or '..', which no URL can have"));
     EXPECT_THAT(fault_of(""), HasSubstr("f:3:9: name is empty"));
     EXPECT_THAT(fault_of(std::string(201, 'a')), HasSubstr("name has 201 bytes; at most 200"));
 }

@@ -100,6 +100,8 @@ maybe_fault job_name_fault(std::string_view text) {
     if (auto bad = character_fault(text, is_blank, "has white space; expected one word"))
         return bad;
     if (auto bad = unprintable_fault(text)) return bad;
+    if (text == "." || text == "..")
+        return base::text_fault{0, "is '.' or '..', which no URL can have as a name; use a word"};
     const auto is_slash = [](char c) { return c == '/'; };
     return character_fault(
         text, is_slash, "has a '/', which would make its key that of a partition; use '-' or '.'");

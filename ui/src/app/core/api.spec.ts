@@ -92,9 +92,19 @@ describe('the client of the API', () => {
     expect(api.turnedAway()).toBe(0);
   });
 
+  it('asks for nothing where the name would lead elsewhere', async () => {
+    next = async () => answer(200, {});
+    const api = new Api();
+    const all = [api.lock('.'), api.lock('..'), api.job('..'), api.runJob('..', {}), api.pauseJob('.', 'why'), api.run('..')];
+    for (const one of all) expect((await failed(one)).message).toMatch(/^A URL cannot have the name '\.\.?': /);
+    expect(asked).toEqual([]);
+    await api.locks({ prefix: '..' });
+    expect(asked[0].url).toBe('/api/v1/locks?prefix=..');
+  });
+
   it('writes keys and filters as a URL can have them', () => {
     expect(pathOf('job/a b/ü?#%')).toBe('job/a%20b/%C3%BC%3F%23%25');
-    for (const key of ['x/../job/pay', './a', 'a/.', '../a']) {
+    for (const key of ['x/../job/pay', './a', 'a/.', '../a', 'a//b', '/a']) {
       const url = new URL(`/api/v1/locks/${pathOf(key)}`, 'http://agent');
       expect(decodeURIComponent(url.pathname)).toBe(`/api/v1/locks/${key}`);
     }

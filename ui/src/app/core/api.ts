@@ -44,14 +44,19 @@ export function queryOf(query: Parameters): string {
   return text ? `?${text}` : '';
 }
 
-/**
- * A key or name as part of a path. Slashes stay, as the API takes them and links stay readable; but where a part is one
- * or two dots, which a browser would take for a way up to another key.
- */
-export function pathOf(name: string): string {
-  const parts = name.split('/');
-  if (parts.some((part) => part === '.' || part === '..')) return encodeURIComponent(name);
-  return parts.map(encodeURIComponent).join('/');
+/** A browser takes it for a way up to another path, however it is encoded. */
+export function isDots(part: string): boolean {
+  return part === '.' || part === '..';
+}
+
+/** The segments of a path that a key makes. Slashes stay, as links stay readable, but where they would lead elsewhere. */
+export function segmentsOf(key: string): string[] {
+  const parts = key.split('/');
+  return parts.some((part) => part === '' || isDots(part)) ? [key] : parts;
+}
+
+export function pathOf(key: string): string {
+  return segmentsOf(key).map(encodeURIComponent).join('/');
 }
 
 async function failureOf(answer: Response): Promise<RequestFailed> {
@@ -122,6 +127,8 @@ export class Api {
 
   private async ask<T>(method: string, path: string, body: object | undefined,
                        token = method === 'GET' ? '' : this.csrf): Promise<T> {
+    const dots = path.split('?')[0].split('/').find(isDots);
+    if (dots) throw new RequestFailed(400, `A URL cannot have the name '${dots}': use the command line.`);
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (body) headers['Content-Type'] = 'application/json';
     if (token) headers['X-Pawl-Session'] = token;

@@ -1,18 +1,18 @@
-import { pathOf } from './api';
+import { isDots, segmentsOf } from './api';
 
-/** Router links: a key's slashes are part of its path. */
-export function lockLink(key: string): string[] {
-  return ['/locks', ...key.split('/')];
+/** Router links: a key's slashes are part of its path. Null where no URL can have the key. */
+export function lockLink(key: string): string[] | null {
+  return isDots(key) ? null : ['/locks', ...segmentsOf(key)];
+}
+
+/** What runs under a key is called by it, so that it may be one that no URL can have. */
+export function jobLink(name: string): string[] | null {
+  return isDots(name) ? null : ['/jobs', name];
 }
 
 export function runbookLink(anchor: string): { path: string; fragment: string | undefined } {
   const fragment = anchor.includes('#') ? anchor.slice(anchor.indexOf('#') + 1) : anchor;
   return { path: '/runbook', fragment: fragment || undefined };
-}
-
-/** The same as text, for an href. */
-export function lockHref(key: string): string {
-  return `/locks/${pathOf(key)}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { lockLink } from '../../core/links';
+import { jobLink, lockLink } from '../../core/links';
 import type { AuditEntry } from '../../core/types';
 
 const words: Record<string, string> = {
@@ -31,6 +31,6 @@ export function isForced(entry: Pick<AuditEntry, 'action'>): boolean {
 export function targetLink(entry: Pick<AuditEntry, 'action' | 'target'>): string[] | null {
   if (!entry.target) return null;
   if (/^(lock|exec)\./.test(entry.action)) return lockLink(entry.target);
-  if (entry.action.startsWith('job.')) return ['/jobs', entry.target];
+  if (entry.action.startsWith('job.')) return jobLink(entry.target);
   return entry.action.startsWith('run.') ? ['/runs', entry.target] : null;
 }

@@ -2,6 +2,7 @@ import { ChangeDetectionStrategy, Component, computed, inject, input, signal } f
 import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
+import { jobLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
@@ -48,6 +49,7 @@ export class JobsPage {
   protected readonly asOf = signal('');
   protected readonly states = urgency;
   protected readonly wordOf = wordOfState;
+  protected readonly jobLink = jobLink;
   protected readonly viewerZone = zoneText(viewerZone);
   protected readonly partsText = partsText;
   protected readonly nameOf = (job: Job) => job.name;

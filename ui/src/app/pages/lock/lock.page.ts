@@ -3,6 +3,7 @@ import { RouterLink } from '@angular/router';
 
 import { Api, RequestFailed } from '../../core/api';
 import { held, Held } from '../../core/held';
+import { jobLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { PageTitle } from '../../core/page_title';
 import { Query } from '../../core/query';
@@ -54,6 +55,7 @@ export class LockPage {
   protected readonly released = signal<Release | null>(null);
   private wanted = true;
   protected readonly countdownText = countdownText;
+  protected readonly jobLink = jobLink;
   protected readonly toneOfRun = toneOfRun;
   protected readonly wordOfRun = wordOfRun;
 

@@ -2,7 +2,7 @@ import { ChangeDetectionStrategy, Component, computed, inject, input } from '@an
 import { Router, RouterLink, UrlTree } from '@angular/router';
 
 import { Api } from '../../core/api';
-import { lockLink, runbookLink } from '../../core/links';
+import { jobLink, lockLink, runbookLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
@@ -55,6 +55,7 @@ export class OverviewPage {
   /** A run's id is as short as everywhere, and a line that begins with its subject does not say it twice. */
   protected readonly nameOf = ({ kind, subject }: Attention) => (kind.startsWith('run_') ? shortId(subject) : subject);
   protected readonly afterName = ({ subject, text }: Attention) => (text.startsWith(`${subject} `) ? text.slice(subject.length) : `: ${text}`);
+  protected readonly jobLink = jobLink;
   protected readonly lockLink = lockLink;
   protected readonly runbookLink = runbookLink;
   protected readonly secondsText = secondsText;

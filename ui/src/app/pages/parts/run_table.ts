@@ -1,7 +1,7 @@
 import { ChangeDetectionStrategy, Component, computed, inject, input, model } from '@angular/core';
 import { RouterLink } from '@angular/router';
 
-import { lockLink } from '../../core/links';
+import { jobLink, lockLink } from '../../core/links';
 import { Clock, durationText } from '../../core/time';
 import type { Run } from '../../core/types';
 import { Cell, Column, DataTable } from '../../shared/data_table';
@@ -26,14 +26,14 @@ import { Visible } from '../../shared/visible';
         <a class="mono" [routerLink]="['/runs', run.id]" [title]="run.id">{{ short(run.id) }}</a>
       </ng-template>
       <ng-template pawlCell="job" [pawlCellOf]="runs()" let-run>
-        <a [routerLink]="['/jobs', run.job]">{{ run.job | visible }}</a>@if (run.partition > 0) {<span class="faint">/{{ run.partition }}</span>}
+        <a [routerLink]="jobLink(run.job)">{{ run.job | visible }}</a>@if (run.partition > 0) {<span class="faint">/{{ run.partition }}</span>}
       </ng-template>
       <ng-template pawlCell="partition" [pawlCellOf]="runs()" let-run>{{ run.partition }}</ng-template>
       <ng-template pawlCell="started" [pawlCellOf]="runs()" let-run><pawl-moment [at]="run.started_at" /></ng-template>
       <ng-template pawlCell="took" [pawlCellOf]="runs()" let-run>{{ run.status === 'skipped' ? '–' : took(run) }}</ng-template>
       <ng-template pawlCell="node" [pawlCellOf]="runs()" let-run>{{ (run.node || '–') | visible }}</ng-template>
       <ng-template pawlCell="token" [pawlCellOf]="runs()" let-run>
-        @if (run.fence_token) { <a class="mono" [routerLink]="lockOf(run)">{{ run.fence_token }}</a> } @else { <span class="faint">none</span> }
+        @if (run.fence_token) { <a class="mono" [routerLink]="lockLink(run.key)">{{ run.fence_token }}</a> } @else { <span class="faint">none</span> }
       </ng-template>
       <ng-template pawlCell="trigger" [pawlCellOf]="runs()" let-run>{{ run.trigger }}@if (run.attempt > 1) {<span class="aside">attempt {{ run.attempt }}</span>}</ng-template>
       <ng-template pawlCell="reason" [pawlCellOf]="runs()" let-run><span class="reason" [title]="run.reason">{{ run.reason }}</span></ng-template>
@@ -56,6 +56,8 @@ export class RunTable {
   protected readonly toneOf = toneOfRun;
   protected readonly wordOf = wordOfRun;
   protected readonly short = shortId;
+  protected readonly jobLink = jobLink;
+  protected readonly lockLink = lockLink;
   protected readonly columns = computed<Column<Run>[]>(() => [
     { id: 'status', title: 'Status', by: (run) => run.status, card: 'head' },
     { id: 'run', title: 'Run', card: 'head' },
@@ -71,9 +73,5 @@ export class RunTable {
 
   protected took(run: Run): string {
     return durationText(tookMs(run, this.clock.now()));
-  }
-
-  protected lockOf(run: Run): string[] {
-    return lockLink(run.key);
   }
 }

@@ -2,7 +2,7 @@ import { ChangeDetectionStrategy, Component, computed, effect, inject, input, si
 import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
-import { lockLink } from '../../core/links';
+import { jobLink, lockLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { PageTitle } from '../../core/page_title';
 import { Query } from '../../core/query';
@@ -50,6 +50,8 @@ export class RunPage {
   protected readonly toneOf = toneOfRun;
   protected readonly wordOf = wordOfRun;
   protected readonly short = shortId;
+  protected readonly jobLink = jobLink;
+  protected readonly lockLink = lockLink;
   protected readonly took = computed(() => {
     const run = this.run();
     return run === null ? '' : durationText(tookMs(run, this.clock.now()));
@@ -85,9 +87,5 @@ export class RunPage {
       const run = this.run();
       untracked(() => this.pageTitle.name(run ? `${run.job} ${shortId(run.id)}` : shortId(this.id())));
     });
-  }
-
-  protected lockOf(run: RunDetail): string[] {
-    return lockLink(run.key);
   }
 }
