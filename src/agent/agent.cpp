@@ -79,7 +79,8 @@ private:
     std::shared_ptr<schedule::dispatch_observer> other_;
 };
 
-std::shared_ptr<const command_context> context_of(const agent_parts& parts) {
+std::shared_ptr<const command_context> context_of(const agent_parts& parts,
+                                                  std::function<void()> on_launcher_lost) {
     auto around =
         std::make_shared<command_context>(parts.core->loop(), *parts.guards, parts.stores);
     around->inspect = [store = parts.core->running()->shared_store()](std::string key) {
@@ -90,6 +91,7 @@ std::shared_ptr<const command_context> context_of(const agent_parts& parts) {
         return store->fence(std::move(resource), token, rule);
     };
     around->log = parts.log;
+    around->on_launcher_lost = std::move(on_launcher_lost);
     return around;
 }
 
@@ -98,7 +100,7 @@ std::shared_ptr<const command_context> context_of(const agent_parts& parts) {
 agent::agent(agent_parts made_of)
     : parts_{std::move(made_of)},
       loop_{parts_.core->loop()},
-      around_{context_of(parts_)},
+      around_{context_of(parts_, [this] { end_without_launcher(); })},
       notice_{std::make_shared<const systemd_notice>()},
       configured_{parts_.configured} {}
 
@@ -154,7 +156,7 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     me.ended_ = true;
     if (me.watch_) me.watch_->stop();
     me.log(log_level::info, "node stopped name=" + me.configured_.agent.name);
-    co_return true;
+    co_return me.has_launcher_;
 }
 
 awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
@@ -175,14 +177,25 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
             me.dispatcher_->hurry();
             continue;
         }
-        me.log(log_level::info, signal_name(which) + ": draining, " +
-                                    base::counted(me.dispatcher_->running(), "active run"));
-        me.notice_->stopping("draining active runs");
-        // What runs may take its time, and then its grace.
-        me.notice_->takes_longer(me.configured_.agent.shutdown_grace + me.grace_max_ +
-                                 stop_allowance);
-        me.stop_.request_stop();
+        me.drain(signal_name(which));
     }
+}
+
+void agent::drain(const std::string& why) {
+    log(log_level::info,
+        why + ": draining, " + base::counted(dispatcher_->running(), "active run"));
+    notice_->stopping("draining active runs");
+    // What runs may take its time, and then its grace.
+    notice_->takes_longer(configured_.agent.shutdown_grace + grace_max_ + stop_allowance);
+    stop_.request_stop();
+}
+
+// What it would win would not run, and would be missing where it can run.
+void agent::end_without_launcher() {
+    if (!std::exchange(has_launcher_, false) || stop_.stop_requested()) return;
+    log(log_level::error,
+        "the process that starts commands was killed, so this agent ends: start it again");
+    drain("no command can start");
 }
 
 awaitable<void> agent::watch_file(std::shared_ptr<agent> self) {

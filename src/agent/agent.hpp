@@ -59,7 +59,8 @@ public:
 
     // Ends when SIGTERM or SIGINT has come and everything that ran has ended, or been ended: the
     // second signal ends the drain of the first. SIGHUP, and a changed file, bring a new
-    // configuration, if nothing is wrong with it.
+    // configuration, if nothing is wrong with it. False where it has ended by itself, as no command
+    // could start any more.
     static boost::asio::awaitable<bool> run(std::shared_ptr<agent> self);
 
     condition look() const;
@@ -69,6 +70,8 @@ private:
     static boost::asio::awaitable<void> watch_file(std::shared_ptr<agent> self);
     static boost::asio::awaitable<void> reload(std::shared_ptr<agent> self, std::string why);
     void use(const config::settings& configured);
+    void drain(const std::string& why);
+    void end_without_launcher();
     std::string summary() const;
     void log(log_level how, std::string_view line) const;
 
@@ -87,6 +90,7 @@ private:
     bool reloading_ = false;
     bool reload_again_ = false;
     bool ended_ = false;
+    bool has_launcher_ = true;
 };
 
 }  // namespace pawl::agent

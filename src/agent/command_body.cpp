@@ -129,17 +129,18 @@ decltype(run_verbs::check_fence) within_rights(decltype(run_verbs::check_fence) 
 
 awaitable<resolved_command> resolve(std::shared_ptr<const command_context> around,
                                     std::shared_ptr<const config::job_settings> job,
-                                    run_order order) {
+                                    run_order order, net::event& called_off) {
     exec::command wanted = command_for(*job, order);
     exec::account who;
     ground from = job->clean_environment ? ground::clean : ground::inherited;
     const bool named = !job->user.empty() || !job->group.empty();
     if (named || job->clean_environment) {
-        auto asking = around->users.find(job->user, job->group);
+        auto asking = around->users.find(job->user, job->group, called_off);
         user_directory::answer found = co_await std::move(asking);
         if (found.has_error())
-            co_return "cannot run '" + base::printable(job->command.front()) +
-                "': " + found.error();
+            co_return exec::account_fault{
+                "cannot run '" + base::printable(job->command.front()) + "': " + found.error().what,
+                found.error().answered};
         who = std::move(*found);
         if (named) wanted.user = who.who;
         // What the agent's variables say of a home or a session is true for the agent's user.
@@ -147,7 +148,7 @@ awaitable<resolved_command> resolve(std::shared_ptr<const command_context> aroun
     }
     wanted.environment = environment_of(*job, order, who, from, around->stores);
     auto fault = unspeakable(wanted);
-    if (!fault.empty()) co_return fault;
+    if (!fault.empty()) co_return exec::account_fault{std::move(fault)};
     co_return wanted;
 }
 
@@ -168,10 +169,14 @@ awaitable<work_result> command_body::run(run_order order) {
     run_verbs verbs{order.save_checkpoint, within_rights(around_->check_fence, job_->key())};
     who_ = {order.run_id, order.token};
     key_ = order.key;
-    auto finding_out = resolve(around_, job_, std::move(order));
+    auto finding_out = resolve(around_, job_, std::move(order), called_off_);
     resolved_command wanted = co_await std::move(finding_out);
     if (stopped_) co_return never_began();
-    if (wanted.has_error()) co_return failed(wanted.error());
+    if (wanted.has_error()) {
+        auto how = failed(wanted.error().what);
+        how.started = wanted.error().answered;
+        co_return how;
+    }
     open_socket(std::move(verbs), *wanted);
     auto running = run_command(std::move(*wanted));
     work_result how = co_await std::move(running);
@@ -210,6 +215,7 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
     nowhere.close();
     written.close();
     if (fault) {
+        if (!around_->guards.is_alive() && around_->on_launcher_lost) around_->on_launcher_lost();
         // What may have run is not given back to another node, which would run it again.
         if (stopped_ && !fault->may_have_run()) co_return never_began();
         auto how = cannot_start(shown, *fault);
@@ -252,12 +258,14 @@ void command_body::extend(instant stop_at, instant kill_at) {
 
 void command_body::stop(stop_cause why) {
     if (!stopped_) stopped_ = why;
+    called_off_.set();
     if (child_) child_->stop(job_->grace);
 }
 
 // Also when it was told to stop before, which left it more time. The guard keeps to the earliest.
 void command_body::hurry() {
     if (!stopped_) stopped_ = stop_cause::lost;
+    called_off_.set();
     if (!child_) return;
     child_->stop(grace_after_loss_max());
     if (around_->inspect)

@@ -39,16 +39,19 @@ struct command_context {
     decltype(run_verbs::check_fence) check_fence{};
     // Of what a run has to do without; empty: none is told.
     std::function<void(log_level, std::string_view)> log{};
+    // No command starts here any more: the process that starts guards has died.
+    std::function<void()> on_launcher_lost{};
     // A job whose lease was lost has this long at most, whatever its grace.
     millis lock_delay = forced_release_grace_max;
 };
 
 // The command with everything found out that can be without running it; else why it cannot run, in
-// one line without a secret. For the run, and for the dry run that only shows it.
-using resolved_command = boost::system::result<exec::command, std::string>;
+// one line without a secret. For the run, and for the dry run that only shows it. `called_off` ends
+// the wait for the directory of users, and outlives the call.
+using resolved_command = boost::system::result<exec::command, exec::account_fault>;
 boost::asio::awaitable<resolved_command> resolve(std::shared_ptr<const command_context> around,
                                                  std::shared_ptr<const config::job_settings> job,
-                                                 schedule::run_order order);
+                                                 schedule::run_order order, net::event& called_off);
 
 class command_body final : public schedule::body,
                            public std::enable_shared_from_this<command_body> {
@@ -80,6 +83,7 @@ private:
     std::string key_;  // of its lease
     exec::limits limits_{};
     std::optional<schedule::stop_cause> stopped_;  // the first cause
+    net::event called_off_;                        // set when it is stopped
     std::unique_ptr<run_socket> socket_;  // null before it runs, and where none can be made
     // From when it is given to its guard. Not before: each has descriptors, which may run out.
     std::optional<exec::child> child_;

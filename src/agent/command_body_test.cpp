@@ -1,6 +1,7 @@
 #include "agent/command_body.hpp"
 
 #include "agent/body_fixture.hpp"
+#include "agent/held_users.hpp"
 #include "tests/crash/fork_trap.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -470,17 +471,45 @@ TEST(CommandBody, WhatWouldRunIsKnownWithoutRunningIt) {
     body_trial fixture;
     auto job = job_of({"report", "--day"});
     job.working_directory = "/srv";
+    net::event never;
     auto work = resolve(fixture.around(), std::make_shared<const config::job_settings>(job),
-                        order_of({"today"}));
+                        order_of({"today"}), never);
     const auto found = fixture.loop().wait_for(std::move(work));
-    ASSERT_TRUE(found.has_value()) << found.error();
+    ASSERT_TRUE(found.has_value()) << found.error().what;
     EXPECT_THAT(found->arguments, testing::ElementsAre("report", "--day", "today"));
     EXPECT_THAT(found->environment, testing::Contains("PAWL_KEY=job/trial"));
     EXPECT_EQ(found->working_directory, "/srv");
     job.user = "nobody-of-this-name";
-    auto again =
-        resolve(fixture.around(), std::make_shared<const config::job_settings>(job), order_of());
+    auto again = resolve(fixture.around(), std::make_shared<const config::job_settings>(job),
+                         order_of(), never);
     EXPECT_TRUE(fixture.loop().wait_for(std::move(again)).has_error());
+}
+
+// Goal: a run that waits for the directory of users ends when it is stopped, and has not begun; and
+// what the directory did not say uses no occurrence up. Method: a user whose look-up hangs, and one
+// whose look-up fails.
+TEST(CommandBody, ADirectoryOfUsersThatHangsHoldsNoRun) {
+    held_users::instance().hang();
+    body_trial fixture;
+    auto job = shell("true");
+    job.user = held_users::hung;
+    interference what;
+    what.before = [](schedule::body& body) { body.stop(schedule::stop_cause::cancelled); };
+    const auto hung = fixture.run(job, order_of(), what);
+    EXPECT_FALSE(hung.how.started);
+    held_users::instance().go_on();
+}
+
+TEST(CommandBody, ADirectoryOfUsersThatFailsIsNoFailureOfTheRun) {
+    body_trial fixture;
+    auto job = shell("true");
+    job.user = held_users::failing;
+    const auto failed = fixture.run(job);
+    EXPECT_FALSE(failed.how.started);
+    EXPECT_NE(failed.how.reason.find("did not answer: Too many open files"), std::string::npos)
+        << failed.how.reason;
+    job.user = "nobody-of-this-name";
+    EXPECT_TRUE(fixture.run(job).how.started);
 }
 
 }  // namespace

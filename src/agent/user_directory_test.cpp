@@ -1,5 +1,7 @@
 #include "agent/user_directory.hpp"
 
+#include "agent/held_users.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -13,8 +15,9 @@ namespace {
 
 boost::asio::awaitable<int> ask_many(const user_directory& users, int count) {
     int wrong = 0;
+    net::event never;
     for (int turn = 0; turn < count; ++turn) {
-        auto asking = users.find(turn % 2 == 0 ? "root" : "nobody-of-this-name", "");
+        auto asking = users.find(turn % 2 == 0 ? "root" : "nobody-of-this-name", "", never);
         const auto found = co_await std::move(asking);
         if (found.has_value() != (turn % 2 == 0)) ++wrong;
     }
@@ -63,13 +66,38 @@ TEST(UserDirectory, ASecondQuestionIsAnsweredFromMemory) {
         static boost::asio::awaitable<bool> ask(const user_directory& users, bool& other) {
             const auto executor = co_await boost::asio::this_coro::executor;
             boost::asio::post(executor, [&other] { other = true; });
-            auto asking = users.find("root", "");
+            net::event never;
+            auto asking = users.find("root", "", never);
             const auto found = co_await std::move(asking);
             co_return found.has_value() && !other;
         }
     };
     auto work = second::ask(users, other_work_ran);
     EXPECT_TRUE(loop.wait_for(std::move(work)));
+}
+
+// Goal: a user who hangs holds up no other, and no end. Method: one is asked for in vain, then
+// another, and the loop ends before the first is answered.
+TEST(UserDirectory, AUserWhoHangsHoldsUpNoOther) {
+    held_users::instance().hang();
+    {
+        net::loop loop;
+        const user_directory users{loop};
+        struct both {
+            static boost::asio::awaitable<bool> ask(const user_directory& users) {
+                net::event called_off, never;
+                called_off.set();
+                auto in_vain = users.find(held_users::hung, "", called_off);
+                const auto none = co_await std::move(in_vain);
+                auto asking = users.find("root", "", never);
+                const auto found = co_await std::move(asking);
+                co_return none.has_error() && !none.error().answered && found.has_value();
+            }
+        };
+        auto work = both::ask(users);
+        EXPECT_TRUE(loop.wait_for(std::move(work)));
+    }
+    held_users::instance().go_on();
 }
 
 }  // namespace

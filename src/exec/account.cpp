@@ -17,7 +17,7 @@ namespace pawl::exec {
 namespace {
 
 template <class T>
-using answer = boost::system::result<T, std::string>;
+using answer = boost::system::result<T, account_fault>;
 
 constexpr std::size_t entry_bytes_first = std::size_t{16} * 1024;
 constexpr std::size_t entry_bytes_max = 16u << 20;  // a group with all the people of a company
@@ -44,8 +44,9 @@ answer<std::optional<Entry>> look_up(std::vector<char>& room, const Ask& ask) {
         }
         if (error == 0 && found != nullptr) return std::optional<Entry>{entry};
         if (means_absent(error)) return std::optional<Entry>{};
-        return "the directory of users and groups did not answer: " +
-               std::generic_category().message(error);
+        return account_fault{"the directory of users and groups did not answer: " +
+                                 std::generic_category().message(error),
+                             false};
     }
 }
 
@@ -83,7 +84,7 @@ answer<gid_t> number_of_group(const std::string& name) {
         if (found.has_error()) return found.error();
         if (*found) return (*found)->gr_gid;
     }
-    return "there is no group '" + base::printable(name) + "' on this machine";
+    return account_fault{"there is no group '" + base::printable(name) + "' on this machine"};
 }
 
 answer<std::vector<gid_t>> groups_of(const std::string& user, gid_t primary) {
@@ -97,7 +98,7 @@ answer<std::vector<gid_t>> groups_of(const std::string& user, gid_t primary) {
             return all;
         }
         if (wanted <= all.size() || wanted > groups_max)
-            return "the groups of '" + base::printable(user) + "' cannot be read";
+            return account_fault{"the groups of '" + base::printable(user) + "' cannot be read"};
         all.resize(wanted);
     }
 }
@@ -120,7 +121,7 @@ answer<account> find_account(const std::string& user, const std::string& group) 
     const auto entry = entry_of(user, room);
     if (entry.has_error()) return entry.error();
     if (!*entry && !user.empty())
-        return "there is no user '" + base::printable(user) + "' on this machine";
+        return account_fault{"there is no user '" + base::printable(user) + "' on this machine"};
     account found;
     if (*entry) {
         found.who.user = (*entry)->pw_uid;

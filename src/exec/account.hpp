@@ -16,10 +16,16 @@ struct account {
     std::string shell;
 };
 
+struct account_fault {
+    std::string what;  // one line
+    // False: the directory did not say. It may later, or on another machine.
+    bool answered = true;
+};
+
 // By names, or by the numbers of users and groups that the directory knows. No user: the one that
-// this process runs as, which need not be in the directory; no group: the user's own. The error is
-// one line. Blocks: the directory may be on the network (NSS).
-boost::system::result<account, std::string> find_account(const std::string& user,
-                                                         const std::string& group);
+// this process runs as, which need not be in the directory; no group: the user's own. Blocks: the
+// directory may be on the network (NSS).
+boost::system::result<account, account_fault> find_account(const std::string& user,
+                                                           const std::string& group);
 
 }  // namespace pawl::exec

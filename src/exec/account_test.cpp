@@ -15,7 +15,7 @@ using testing::HasSubstr;
 TEST(Account, FindsUsersByNameAndByNumber) {
     for (const char* user : {"root", "0"}) {
         const auto root = find_account(user, "");
-        ASSERT_TRUE(root.has_value()) << root.error();
+        ASSERT_TRUE(root.has_value()) << root.error().what;
         EXPECT_EQ(root->who.user, 0u);
         EXPECT_EQ(root->who.group, 0u);
         EXPECT_THAT(root->who.groups, Contains(0u));
@@ -32,7 +32,7 @@ TEST(Account, AGroupTakesThePlaceOfTheUsersOwn) {
     const gid_t number = daemons->gr_gid;
     for (const std::string& name : {std::string{"daemon"}, std::to_string(number)}) {
         const auto found = find_account("nobody", name);
-        ASSERT_TRUE(found.has_value()) << found.error();
+        ASSERT_TRUE(found.has_value()) << found.error().what;
         EXPECT_EQ(found->who.group, number);
         EXPECT_THAT(found->who.groups, Contains(number));
     }
@@ -41,17 +41,17 @@ TEST(Account, AGroupTakesThePlaceOfTheUsersOwn) {
 // Without a name it is the user of this process.
 TEST(Account, WithoutANameItIsOneself) {
     const auto own = find_account("", "");
-    ASSERT_TRUE(own.has_value()) << own.error();
+    ASSERT_TRUE(own.has_value()) << own.error().what;
     EXPECT_EQ(own->who.user, geteuid());
 }
 
 // Who does not exist is named, with control characters made harmless.
 TEST(Account, WhoDoesNotExistIsNamed) {
-    EXPECT_EQ(find_account("nobody-of-this-name", "").error(),
+    EXPECT_EQ(find_account("nobody-of-this-name", "").error().what,
               "there is no user 'nobody-of-this-name' on this machine");
-    EXPECT_EQ(find_account("3999999999", "").error(),
+    EXPECT_EQ(find_account("3999999999", "").error().what,
               "there is no user '3999999999' on this machine");
-    EXPECT_EQ(find_account("root", "no\nsuch").error(),
+    EXPECT_EQ(find_account("root", "no\nsuch").error().what,
               "there is no group 'no?such' on this machine");
 }
 

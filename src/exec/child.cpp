@@ -257,7 +257,8 @@ awaitable<std::optional<spawn_fault>> child::state::fault_of_start() {
         auto burying = bury();
         co_await std::move(burying);
     }
-    if (expired) co_return spawn_fault{stage::guard, ETIME};
+    // A guard that comes from now on finds the socket shut, and begins nothing.
+    if (expired) co_return spawn_fault{stage::guard, ready ? ETIME : ETIMEDOUT};
     if (cut_short) co_return spawn_fault{stage::guard, ready ? ENOTRECOVERABLE : EBUSY};
     if (ready && handed_over) co_return spawn_fault{stage::guard, EOWNERDEAD};
     co_return spawn_fault{stage::guard, from.is_alive() ? ESRCH : ECHILD};

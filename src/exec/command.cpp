@@ -129,8 +129,8 @@ bool spawn_fault::may_have_run() const noexcept {
 }
 
 bool spawn_fault::lacked_resources() const noexcept {
-    constexpr std::array missing{EAGAIN, EBUSY,   EMFILE, ENFILE,
-                                 ENOMEM, ENOBUFS, ESRCH,  ETOOMANYREFS};
+    constexpr std::array missing{EAGAIN, EBUSY,   ECHILD, EMFILE, ENFILE,
+                                 ENOMEM, ENOBUFS, ENOSPC, ESRCH,  ETOOMANYREFS};
     return where == stage::guard &&
            std::find(missing.begin(), missing.end(), error) != missing.end();
 }

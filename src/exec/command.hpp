@@ -101,7 +101,7 @@ struct spawn_fault {
     // So, or its guard was killed before it said so, perhaps by us, as it did not answer.
     bool may_have_run() const noexcept;
     // This machine had no descriptor, process, memory or guard for it: none of it ran, and it may
-    // run later or elsewhere. Not where no guard will ever start here any more.
+    // run later or elsewhere. Also where no guard will ever start here any more.
     bool lacked_resources() const noexcept;
 };
 

@@ -140,6 +140,18 @@ class Check(Case):
         self.assert_one_line(self.check(right, "--store", self.store, "--journal", "etcd://h"), 64, "--journal")
 
 
+class Launcher(AgentCase):
+    def test_an_agent_that_can_start_no_command_ends_and_gives_back_what_it_won(self):
+        agent = self.agent("node-a", job("tick", f"echo run >> {self.folder}/tick", schedule="@every 1s")).start()
+        until(lambda: self.lines("tick"))
+        launcher, = pathlib.Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split()
+        os.kill(int(launcher), signal.SIGKILL)
+        self.assertEqual(agent.process.wait(timeout=60), 69)
+        self.assertIn("error the process that starts commands was killed, so this agent ends: start it again", agent.log())
+        statuses = {one["status"] for one in self.pawl("--json", "runs", "ls", "--job", "tick").json()["runs"]}
+        self.assertLessEqual(statuses, {"completed", "skipped"})
+
+
 class Reload(AgentCase):
     def test_a_changed_file_and_a_hangup_bring_what_is_new_and_a_broken_file_changes_nothing(self):
         secrets = self.file("secrets.env")

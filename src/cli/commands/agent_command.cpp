@@ -341,8 +341,7 @@ status run_agent(const globals& options, const agent_options& how) {
     served api{std::move(serving), api_core, links};
     running = &api;
     api.start(parsed.file);
-    core->loop().wait_for(agent::agent::run(node));
-    return status::done;
+    return core->loop().wait_for(agent::agent::run(node)) ? status::done : status::unavailable;
 }
 
 status print_link(const globals& options, const link_options& what) {

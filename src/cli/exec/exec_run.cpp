@@ -84,7 +84,7 @@ void exec_run::on_signal(int signal) {
 void exec_run::on_deadline(instant stop_at, instant valid_until, millis ttl) {
     of_lease_.stop_at = stop_at;
     of_lease_.kill_at = valid_until - std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
-    if (spawned_) tell_guard();
+    if (starting_ || spawned_) tell_guard();
 }
 
 void exec_run::cancel() {
@@ -117,7 +117,10 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
     const auto shown = exec::command{wanted.arguments};
     if (self->timeout_) self->first_.set_timeout(self->loop_.now() + *self->timeout_);
     self->first_.tell_guard(self->of_lease_.stop_at, self->loop_.now());
+    // Renewals count while a guard is waited for as well.
+    self->starting_ = true;
     const auto fault = co_await self->child_.spawn(std::move(wanted), self->bounds());
+    self->starting_ = false;
     if (fault) {
         how.status = fault->as_shell();
         how.fault = fault->describe(shown);

@@ -88,6 +88,7 @@ private:
     const std::optional<millis> timeout_;
     first_deadline first_;
     exec::limits of_lease_;
+    bool starting_ = false;
     bool spawned_ = false;
     std::optional<runs::stop_cause> asked_for_{};  // why it was asked to end at first
     std::optional<int> early_signal_;              // came before there was a command

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace pawl::cli {
@@ -220,6 +221,42 @@ TEST(ExecRun, ASignalEndsTheWaitForAGuard) {
     runs::run_context under;
     under.cause = how.stopped_by();
     EXPECT_EQ(runs::judge(how.as_work(), under).status, run_status::skipped);
+}
+
+// Goal: a command for which there was no guard is no lost lease, which is renewed meanwhile.
+// Method: the process that starts guards stands still beyond the end that the lease had at first.
+TEST(ExecRun, ARenewalCountsWhileAGuardIsWaitedFor) {
+    const auto guards = exec::launcher::start();
+    kill(guards.pid(), SIGSTOP);
+    net::loop loop;
+    ended how;
+    auto running = [&]() -> boost::asio::awaitable<void> {
+        const auto one = std::make_shared<exec_run>(loop, guards, millis{600'000}, std::nullopt);
+        one->on_deadline(loop.now() + millis{300}, loop.now() + millis{600}, millis{5'000});
+        boost::asio::post(loop.get_executor(), [&, one] {
+            one->on_deadline(loop.now() + seconds{600}, loop.now() + seconds{900}, millis{5'000});
+        });
+        auto command = exec_run::run(one, exec::command{{"/bin/true"}});
+        how = co_await std::move(command);
+    };
+    loop.wait_for(running());
+    EXPECT_FALSE(how.started);
+    EXPECT_FALSE(how.by_lease());
+    runs::run_context under;
+    under.cause = how.stopped_by();
+    EXPECT_EQ(runs::judge(how.as_work(), under).status, run_status::skipped);
+}
+
+// Goal: where no guard came by the deadline nothing has begun. Method: none comes.
+TEST(ExecRun, WhatNoGuardWasThereForHasNotBegun) {
+    const auto guards = exec::launcher::start();
+    kill(guards.pid(), SIGSTOP);
+    const auto how =
+        run_and_then(guards, exec::command{{"/bin/true"}}, [](exec_run& run, instant now) {
+            run.on_deadline(now + millis{100}, now + millis{200}, millis{5'000});
+        });
+    EXPECT_FALSE(how.started);
+    EXPECT_TRUE(how.by_lease());
 }
 
 // Goal: nor does it leave a command behind of which its guard has not spoken, and that may have
