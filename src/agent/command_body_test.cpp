@@ -494,7 +494,11 @@ TEST(CommandBody, ADirectoryOfUsersThatHangsHoldsNoRun) {
     auto job = shell("true");
     job.user = held_users::hung;
     interference what;
-    what.before = [](schedule::body& body) { body.stop(schedule::stop_cause::cancelled); };
+    // In the turn of the loop after that in which the directory is asked.
+    what.before = [&](schedule::body& body) {
+        boost::asio::post(fixture.loop().get_executor(),
+                          [&body] { body.stop(schedule::stop_cause::cancelled); });
+    };
     const auto hung = fixture.run(job, order_of(), what);
     EXPECT_FALSE(hung.how.started);
     held_users::instance().go_on();
