@@ -60,10 +60,10 @@ private:
 
 int main(int count, char** arguments) {
     if (count != 2) return 64;
-    pool connections{std::string{arguments[1]} + " connect_timeout=1"};
+    pool connections{std::string{arguments[1]} + " connect_timeout=10"};
     {
         auto locks =
-            pawl::locks::open("postgresql:?schema=jobs",
+            pawl::locks::open("postgresql:?schema=jobs&timeout=20s",
                               {.connections = {.postgresql = [&] { return connections.take(); }}});
         auto lease = locks.try_acquire("invoices/nightly", {.ttl = 30s});
         if (!lease) return 1;

@@ -100,7 +100,10 @@ std::shared_ptr<const command_context> context_of(const agent_parts& parts,
 agent::agent(agent_parts made_of)
     : parts_{std::move(made_of)},
       loop_{parts_.core->loop()},
-      around_{context_of(parts_, [this] { end_without_launcher(); })},
+      around_{context_of(parts_,
+                         [this, alive = std::weak_ptr{alive_}] {
+                             if (alive.lock()) end_without_launcher();
+                         })},
       notice_{std::make_shared<const systemd_notice>()},
       configured_{parts_.configured} {}
 
@@ -192,7 +195,9 @@ void agent::drain(const std::string& why) {
 
 // What it would win would not run, and would be missing where it can run.
 void agent::end_without_launcher() {
-    if (!std::exchange(has_launcher_, false) || stop_.stop_requested()) return;
+    // One that is told to end does so in any case.
+    if (stop_.stop_requested()) return;
+    has_launcher_ = false;
     log(log_level::error,
         "the process that starts commands was killed, so this agent ends: start it again");
     drain("no command can start");

@@ -78,6 +78,7 @@ private:
     // Constant after construction
     agent_parts parts_;
     net::loop& loop_;
+    const std::shared_ptr<void> alive_ = std::make_shared<char>();  // runs may end later
     std::shared_ptr<const command_context> around_;
     std::shared_ptr<const systemd_notice> notice_;
     // State

@@ -34,6 +34,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+// Of looks for those who have died, one behind the other.
+constexpr int passes_max = 64;
 // How often it strikes again at something that it may not, or cannot yet, kill.
 constexpr nanoseconds strike_interval{50'000'000};
 
@@ -193,11 +195,15 @@ private:
     void wait_for_children() {
         if (phase_ == phase::waiting) return;
         unsure_ = false;
+        int passes = 0;
         for (auto left = remains::some; left != remains::living;) {
             look_at_command();
             left = reap_others();
             if (left == remains::none && command_ended_) all_dead();
             if (left == remains::none) break;
+            // The dead may come as fast as they are reaped, and the clock is to be looked at.
+            unsure_ = unsure_ || ++passes == passes_max;
+            if (passes == passes_max) break;
         }
         // A process died, so its children may have become ours.
         if (phase_ == phase::running && command_ended_) {
@@ -384,7 +390,7 @@ private:
     pid_t command_ = 0;
     bool command_ended_ = false;
     bool command_reaped_ = false;
-    bool unsure_ = false;  // what is left could not be read
+    bool unsure_ = false;  // what is left could not be read, or not to the end
     int status_ = 0;
     std::optional<child_setup_fault> fault_;
     ending cause_ = ending::by_itself;

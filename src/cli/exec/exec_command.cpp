@@ -447,7 +447,9 @@ private:
         if (how.cause == exec::ending::guard_lost)
             log(log_level::error, "guard killed, and the command with it key=" + mine_.key);
         if (!how.timed_out) return as_status(how.status);
-        log(log_level::error, "timed out, stopped the command key=" + mine_.key +
+        log(log_level::error, std::string{how.started ? "timed out, stopped the command"
+                                                      : "timed out before the command began"} +
+                                  " key=" + mine_.key +
                                   " timeout=" + base::format_duration(*plan_.timeout));
         return status::timed_out;
     }
