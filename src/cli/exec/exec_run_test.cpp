@@ -232,7 +232,7 @@ TEST(ExecRun, ARenewalCountsWhileAGuardIsWaitedFor) {
     ended how;
     auto running = [&]() -> boost::asio::awaitable<void> {
         const auto one = std::make_shared<exec_run>(loop, guards, millis{600'000}, std::nullopt);
-        one->on_deadline(loop.now() + millis{300}, loop.now() + millis{600}, millis{5'000});
+        one->on_deadline(loop.now() + seconds{2}, loop.now() + seconds{4}, millis{5'000});
         boost::asio::post(loop.get_executor(), [&, one] {
             one->on_deadline(loop.now() + seconds{600}, loop.now() + seconds{900}, millis{5'000});
         });
