@@ -1,7 +1,7 @@
 #include "agent/command_body.hpp"
 
 #include "agent/body_fixture.hpp"
-#include "agent/held_users.hpp"
+#include "test_support/faults/held_users.hpp"
 #include "tests/crash/fork_trap.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -22,6 +22,8 @@
 
 namespace pawl::agent {
 namespace {
+
+using testing_faults::held_users;
 
 using namespace std::chrono_literals;
 using crash::scratch_folder;

@@ -1,6 +1,6 @@
 #include "agent/user_directory.hpp"
 
-#include "agent/held_users.hpp"
+#include "test_support/faults/held_users.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -12,6 +12,8 @@
 
 namespace pawl::agent {
 namespace {
+
+using testing_faults::held_users;
 
 boost::asio::awaitable<int> ask_many(const user_directory& users, int count) {
     int wrong = 0;

@@ -202,8 +202,9 @@ private:
             if (left == remains::none && command_ended_) all_dead();
             if (left == remains::none) break;
             // The dead may come as fast as they are reaped, and the clock is to be looked at.
-            unsure_ = unsure_ || ++passes == passes_max;
-            if (passes == passes_max) break;
+            if (++passes < passes_max) continue;
+            unsure_ = true;
+            break;
         }
         // A process died, so its children may have become ours.
         if (phase_ == phase::running && command_ended_) {

@@ -1,4 +1,4 @@
-#include "agent/held_users.hpp"
+#include "test_support/faults/held_users.hpp"
 
 #include <dlfcn.h>
 #include <pwd.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-namespace pawl::agent {
+namespace pawl::testing_faults {
 
 // Never destroyed, as a question may outlive main().
 held_users& held_users::instance() {
@@ -30,11 +30,11 @@ void held_users::wait() {
     changed_.wait(lock, [this] { return !hangs_; });
 }
 
-}  // namespace pawl::agent
+}  // namespace pawl::testing_faults
 
 extern "C" int getpwnam_r(const char* name, passwd* entry, char* text, std::size_t size,
                           passwd** found) {
-    using pawl::agent::held_users;
+    using pawl::testing_faults::held_users;
     static auto* const real =
         reinterpret_cast<decltype(&getpwnam_r)>(dlsym(RTLD_NEXT, "getpwnam_r"));
     const std::string asked{name};

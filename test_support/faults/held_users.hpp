@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace pawl::agent {
+namespace pawl::testing_faults {
 
 // Thread-safe.
 class held_users {
@@ -23,4 +23,4 @@ private:
     bool hangs_ = false;  // under mutex_
 };
 
-}  // namespace pawl::agent
+}  // namespace pawl::testing_faults
