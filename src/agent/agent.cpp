@@ -134,6 +134,8 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
                   me.parts_.address};
     made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
     const auto ready = [&me] {
+        // One that was told to end while its store was away is none, whatever it finds on the way.
+        if (me.stop_.stop_requested()) return;
         me.log(log_level::info, "node ready name=" + me.configured_.agent.name);
         me.notice_->ready(me.summary());
     };

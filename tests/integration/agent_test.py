@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -12,7 +13,7 @@ import urllib.request
 
 import proof
 from agents import AgentCase, job
-from harness import Case, Redis, environment, pawl, until
+from harness import PAWL, Case, Redis, environment, pawl, until
 
 # Seconds after an occurrence until misfire = "skip" lets it go, and one more.
 FORGOTTEN = 11
@@ -219,6 +220,41 @@ class Reload(AgentCase):
         agent.says("configuration reloaded", 3)
         self.assertEqual(agent.log().count(restart), 2)
         agent.stop()
+
+    def test_a_reload_tells_no_supervisor_that_an_agent_is_ready_which_is_not(self):
+        agent = self.agent("node-a", job("tick", "true", schedule="@every 1s"))
+        agent.store = "redis://127.0.0.1:1"
+        agent.write(job("tick", "true", schedule="@every 1s"))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+            supervisor.bind(str(self.folder / "notify"))
+            supervisor.setblocking(False)
+            with open(agent.log_file, "a", encoding="utf-8") as log:
+                agent.process = subprocess.Popen([PAWL, "agent", "--config", str(agent.file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 env=environment(NOTIFY_SOCKET=str(self.folder / "notify"), RUNTIME_DIRECTORY=str(self.folder)))
+            agent.says("node starting")
+            agent.signal(signal.SIGHUP)
+            agent.says("configuration reloaded")
+            agent.stop()
+            told = []
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    told.append(supervisor.recv(4096).decode())
+        self.assertIn("STOPPING=1", "\n".join(told))
+        self.assertNotIn("READY=1", "\n".join(told))
+
+    def test_an_agent_that_drains_takes_no_other_configuration(self):
+        slow = job("slow", f"echo run > {self.folder}/slow; until [ -e {self.folder}/go-on ]; do sleep 0.05; done")
+        agent = self.agent("node-a", slow, shutdown_grace="60s").start()
+        self.run_now("slow")
+        until(lambda: self.lines("slow"))
+        agent.signal(signal.SIGTERM)
+        agent.says("draining")
+        agent.write(slow, job("added", "true"))
+        agent.signal(signal.SIGHUP)
+        self.file("go-on").touch()
+        self.assertEqual(agent.process.wait(timeout=60), 0)
+        self.assertNotIn("configuration reloaded", agent.log())
+        self.assertEqual(self.pawl("jobs", "show", "added").status, 64)
 
     def test_a_file_that_was_emptied_takes_no_job_away(self):
         tick = job("tick", f"echo run >> {self.folder}/tick", schedule="@every 1s")
