@@ -152,6 +152,17 @@ class Launcher(AgentCase):
         statuses = {one["status"] for one in self.pawl("--json", "runs", "ls", "--job", "tick").json()["runs"]}
         self.assertLessEqual(statuses, {"completed", "skipped"})
 
+    def test_a_guard_is_as_small_however_many_jobs_the_file_has(self):
+        """Each command's guard is a copy of the launcher, and locks its memory."""
+        many = [job(f"job-{number}", "true", schedule="0 0 1 1 *") for number in range(5_000)]
+        agent = self.agent("node-a", *many).start()
+        launcher, = pathlib.Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split()
+        self.assertLess(self.own_memory_of(launcher) * 4, self.own_memory_of(agent.process.pid))
+
+    @staticmethod
+    def own_memory_of(process):
+        return int(re.search(r"RssAnon:\s+(\d+) kB", pathlib.Path(f"/proc/{process}/status").read_text())[1])
+
 
 class Reload(AgentCase):
     def test_a_changed_file_and_a_hangup_bring_what_is_new_and_a_broken_file_changes_nothing(self):

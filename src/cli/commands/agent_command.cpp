@@ -267,17 +267,19 @@ private:
 };
 
 status run_agent(const globals& options, const agent_options& how) {
+    if (how.check) return check(options, read(options));
+    // Before the store is opened, as that starts a thread, and only one without threads can fork.
+    // And before the file is read: guards are forked from the launcher's memory, however much of it
+    // is in use, and lock it.
+    const auto guards = exec::launcher::start();
     // What is written from here on, while the store is opened too, is a change.
     const auto file_seen = agent::appearance_of(file_of(options));
     auto parsed = read(options);
-    if (how.check) return check(options, parsed);
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     const auto plan = plan_of(store);
     auto api_settings = parsed.values.agent;
     auto sockets = take_sockets(parsed.file, parsed.values, api_settings);
-    // Before the store is opened, as that starts a thread, and only one without threads can fork.
-    const auto guards = exec::launcher::start();
     outlive_log_reader();
     // Each run takes a few. Commands keep the limit that the agent was started with.
     exec::raise_descriptor_limit();
