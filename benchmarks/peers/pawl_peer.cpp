@@ -1,10 +1,8 @@
 // pawl among its peers: benchmarks/peers/run starts it and asks what requests.hpp says.
 //
 //     pawl_peer URL             answers for the store
-//     pawl_peer --keep-awake    keeps the processors awake until stdin ends
 #include "benchmarks/pairs.hpp"
 #include "benchmarks/peers/requests.hpp"
-#include "benchmarks/wakefulness.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/locks.hpp>
@@ -13,7 +11,6 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
 
 namespace pawl::benchmarks {
@@ -57,23 +54,14 @@ private:
     locks one_, other_;  // a connection each
 };
 
-int keep_awake() {
-    const wakefulness awake;
-    std::cout << std::endl;  // they spin
-    for (std::string ignored; std::getline(std::cin, ignored);) {
-    }
-    return 0;
-}
-
 }  // namespace
 }  // namespace pawl::benchmarks
 
 int main(int count, char** words) {
     using namespace pawl::benchmarks;
     if (count != 2) {
-        std::cerr << "usage: pawl_peer URL | --keep-awake\n";
+        std::cerr << "usage: pawl_peer URL\n";
         return 64;
     }
-    if (std::string_view{words[1]} == "--keep-awake") return keep_awake();
     return serve([&] { return std::make_unique<pawl_participant>(words[1]); });
 }
