@@ -269,10 +269,17 @@ async<view> ensemble::look(session& through, const std::string& key, freshness h
     for (const auto& name : children.names)
         if (is_origin(name)) seen->origin = name;
     if (seen->record.lease.empty()) co_return seen;
-    request ask{request::kind::get, lease_path(key, *seen)};
-    const auto lease = co_await through.ask(std::move(ask), until);
-    if (lease.has_error()) co_return lease.error();
-    add_lease(*seen, *lease);
+    // The record once more behind its lease: one that is absent has expired only if the record
+    // still names it. Else it was given up, or moved, in between, and what both say was never so.
+    asked.clear();
+    asked.emplace_back(request::kind::get, lease_path(key, *seen));
+    asked.emplace_back(request::kind::get, path);
+    const auto both = co_await through.ask_all(std::move(asked), until);
+    if (both.has_error()) co_return both.error();
+    const auto& lease = both->front();
+    const bool is_the_same = both->back().stat.modified_zxid == answers->back().stat.modified_zxid;
+    if (!lease.done() && !is_the_same) co_return co_await look(through, key, how, until);
+    add_lease(*seen, lease);
     co_return seen;
 }
 

@@ -350,6 +350,29 @@ TEST_F(ZookeeperStore, AnAnswerLostMidRequestIsAnUnknownOutcomeThatTheSameClaimR
     }
 }
 
+// Goal: who looks while a claim is given up is never told that its occurrence has run. Method: two
+// claim the same one and give it back, as fast as they can; no claim of it is ever kept.
+TEST_F(ZookeeperStore, AnOccurrenceThatIsGivenBackIsNeverToldAsDone) {
+    constexpr int rounds = 500;
+    const auto claim_and_give_back = [this] {
+        auto mine = open(settings_);
+        int granted = 0;
+        for (int turn = 0; turn < rounds; ++turn) {
+            auto wanted = fresh_claim("key");
+            wanted.occurrence = occurrence{1'700'000'000'000};
+            const auto got = mine.acquire(wanted);
+            if (!got.has_value()) continue;  // others were faster
+            EXPECT_FALSE(std::holds_alternative<already_done>(*got));
+            if (std::holds_alternative<grant>(*got)) ++granted;
+            static_cast<void>(mine.withdraw({"key", wanted.id, wanted.occurrence}));
+        }
+        return granted;
+    };
+    auto other = std::async(std::launch::async, claim_and_give_back);
+    EXPECT_GT(claim_and_give_back(), 0);
+    EXPECT_GT(other.get(), 0);
+}
+
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
 TEST_F(ZookeeperStore, AClaimThatArrivesAfterItsWithdrawalIsRejected) {
