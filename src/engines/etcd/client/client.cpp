@@ -75,7 +75,7 @@ void keep_grpc_threads() {
 // call would end there, nor its deadline.
 std::optional<failure> begin_grpc() {
     static const net::fork_check first_use;
-    if (first_use.is_elsewhere())
+    if (first_use.is_forked_child())
         return failure{errc::unsupported,
                        "gRPC was in use when this process was forked, and its threads do not pass "
                        "to a child: open an etcd store after fork() only"};
@@ -233,6 +233,8 @@ void client::dress(grpc::ClientContext& context, bool needs_leader) const {
 // Where a caller blocks and nothing else is under way, the call is made on its own thread.
 boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> what, const char* path,
                                                   instant deadline) {
+    // Another request has left the node since.
+    if (!what->channel) co_return grpc::Status{grpc::StatusCode::UNAVAILABLE, "not connected yet"};
     what->context.set_deadline(as_grpc_deadline(deadline));
     if (calls_.empty() && loop_.is_visited()) {
         auto job = [what, path] {
@@ -244,10 +246,10 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
     }
     pending mine{*this, what};
     grpc::GenericStub stub{what->channel};
-    auto answered = [what, rope = attachment_, self = weak_from_this(),
+    auto answered = [what, handle = attachment_, self = weak_from_this(),
                      id = mine.id()](grpc::Status status) {
         what->status = std::move(status);
-        rope->post([self, id] {
+        handle->post([self, id] {
             const auto alive = self.lock();
             if (!alive) return;
             const auto found = alive->calls_.find(id);
@@ -263,7 +265,8 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
 }
 
 async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer request,
-                                              effect what, request_limits limits, remedy& cure) {
+                                              effect what, request_limits limits, remedy& cure,
+                                              std::string& used) {
     const auto self = shared_from_this();
     cure = remedy::tell;
     if (!connected_) {
@@ -276,15 +279,19 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
     // An alarm is told by any node, and asked for when something is wrong.
     dress(one->context, std::string_view{path} != method::alarm);
     const auto asked = current_;
+    const auto dressed_with = token_;
     const auto status = co_await call(one, path, limits.deadline);
     if (status.ok()) co_return std::move(one->response);
     const auto waited = base::format_duration(settings_->common.timeout);
     auto rejected = explain_rejection(nodes_[asked].place, status, what, waited);
+    // The cluster has begun to ask for a login.
+    if (is_login_missing(rejected.why) && !settings_->user.empty())
+        rejected = {{errc::unreachable, rejected.why.detail}, remedy::log_in};
     cure = rejected.what;
+    if (cure == remedy::log_in) used = dressed_with;
     const bool gave_up = status.error_message() == "cancelled by the caller";
     if (!gave_up && (cure == remedy::other_node || cure == remedy::ask_again) && asked == current_)
         leave_node();
-    if (cure == remedy::log_in) token_.clear();
     co_return std::move(rejected.why);
 }
 
@@ -294,12 +301,14 @@ async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer requ
     bool logged_in_again = false;
     for (;;) {
         remedy cure = remedy::tell;
-        auto got = co_await exchange_once(path, request, what, limits, cure);
+        std::string used;
+        auto got = co_await exchange_once(path, request, what, limits, cure, used);
         if (got.has_value()) co_return got;
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return got;
         if (cure == remedy::log_in && !std::exchange(logged_in_again, true)) {
-            const auto renewed = co_await log_in(limits.deadline);
+            auto logging_in = log_in_again(std::move(used), limits.deadline);
+            const auto renewed = co_await std::move(logging_in);
             if (renewed.has_error()) co_return renewed.error();
             continue;
         }
@@ -337,10 +346,7 @@ async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadli
 failure client::note_stream_end(const grpc::Status& status, effect what) {
     const auto waited = base::format_duration(settings_->common.timeout);
     auto rejected = explain_rejection(nodes_[current_].place, status, what, waited);
-    if (rejected.what == remedy::log_in) {
-        token_.clear();
-        connected_ = false;
-    }
+    if (rejected.what == remedy::log_in) connected_ = false;
     return std::move(rejected.why);
 }
 
@@ -366,13 +372,13 @@ async<void> client::ready(request_limits limits) {
         if (is_impatient && last_failure_ && lease_clock::now() < not_before_)
             co_return failure{errc::unreachable, last_failure_->detail};
         net::event mine;
-        struct place_in_line {
+        struct queue_waiter {
             std::map<net::event*, store_down>& all;
             net::event* who;
-            ~place_in_line() { all.erase(who); }
+            ~queue_waiter() { all.erase(who); }
         };
         waiting_.emplace(&mine, limits.unconnected);
-        const place_in_line until_the_end{waiting_, &mine};
+        const queue_waiter until_the_end{waiting_, &mine};
         if (!connecting_) {
             connecting_ = true;
             boost::asio::co_spawn(executor_, connect(self), boost::asio::detached);
@@ -504,6 +510,30 @@ async<void> client::look(std::size_t index, instant deadline) {
     co_return result<void>{};
 }
 
+// One at a time: a login takes etcd a tenth of a second of a processor. Until there is another
+// token the one that has ended stays, as a request without any is told that it may not.
+async<void> client::log_in_again(std::string expired, instant deadline) {
+    while (connected_ && token_ == expired && logging_in_) {
+        auto waiting = logged_in_.wait_until(deadline);
+        if (!co_await std::move(waiting))
+            co_return failure{errc::unreachable,
+                              nodes_[current_].place + ": no login within the time"};
+    }
+    // Who connects logs in.
+    if (token_ != expired || !connected_) co_return result<void>{};
+    struct turn {
+        client& of;
+        ~turn() {
+            of.logging_in_ = false;
+            of.logged_in_.notify_all();
+        }
+    };
+    logging_in_ = true;
+    const turn until_the_end{*this};
+    auto logging_in = log_in(deadline);
+    co_return co_await std::move(logging_in);
+}
+
 // At the present node.
 async<void> client::log_in(instant deadline) {
     if (settings_->user.empty())
@@ -516,13 +546,13 @@ async<void> client::log_in(instant deadline) {
     one->request = pack(request);
     const auto asked = current_;
     const auto status = co_await call(one, method::authenticate, deadline);
-    token_.clear();
     if (!status.ok()) {
         const auto waited = base::format_duration(settings_->common.timeout);
         auto rejected = explain_rejection(nodes_[asked].place, status, effect::none, waited);
+        if (!is_auth_disabled(rejected.why)) co_return std::move(rejected.why);
         // A cluster that asks for no login needs none.
-        if (is_auth_disabled(rejected.why)) co_return result<void>{};
-        co_return std::move(rejected.why);
+        token_.clear();
+        co_return result<void>{};
     }
     wire::AuthenticateResponse answer;
     if (!unpack(one->response, answer))

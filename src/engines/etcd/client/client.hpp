@@ -128,7 +128,7 @@ private:
     async<grpc::ByteBuffer> exchange(const char* path, grpc::ByteBuffer request, effect what,
                                      request_limits limits);
     async<grpc::ByteBuffer> exchange_once(const char* path, grpc::ByteBuffer request, effect what,
-                                          request_limits limits, remedy& cure);
+                                          request_limits limits, remedy& cure, std::string& used);
     boost::asio::awaitable<grpc::Status> call(std::shared_ptr<exchanged> what, const char* path,
                                               instant deadline);
 
@@ -139,6 +139,7 @@ private:
     async<node_facts> borrow(std::size_t index, instant deadline);
     async<void> look(std::size_t index, instant deadline);
     async<void> log_in(instant deadline);
+    async<void> log_in_again(std::string expired, instant deadline);
     void settle(std::optional<failure> why);
     void leave_node();
     void wake(store_down which);
@@ -161,6 +162,8 @@ private:
     std::optional<node_facts> facts_;
     instant clock_not_before_{};  // is it read anew, as that has failed
     std::string token_;           // of the login; empty: none
+    bool logging_in_ = false;     // again
+    net::event logged_in_;        // or could not
     instant not_before_{};
     std::optional<failure> last_failure_;
     std::map<net::event*, store_down> waiting_;   // for a node

@@ -131,6 +131,14 @@ bool is_lease_missing(const failure& why) noexcept {
     return why.detail.find("requested lease not found") != std::string::npos;
 }
 
+bool is_transaction_too_long(const failure& why) noexcept {
+    return why.detail.find("too many operations in txn request") != std::string::npos;
+}
+
+bool is_login_missing(const failure& why) noexcept {
+    return why.detail.find("user name is empty") != std::string::npos;
+}
+
 bool is_auth_disabled(const failure& why) noexcept {
     return why.detail.find("authentication is not enabled") != std::string::npos;
 }

@@ -36,6 +36,10 @@ failure unreadable_answer(const std::string& place, const char* path, effect wha
 
 // Whether the request failed because its etcd lease is gone. It had no effect then.
 bool is_lease_missing(const failure& why) noexcept;
+// Whether etcd allows fewer operations in one transaction (--max-txn-ops). It had no effect then.
+bool is_transaction_too_long(const failure& why) noexcept;
+// Whether the request came without a login, which this cluster asks for. It had no effect then.
+bool is_login_missing(const failure& why) noexcept;
 // Whether a login failed because this cluster asks for none.
 bool is_auth_disabled(const failure& why) noexcept;
 

@@ -10,7 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace pawl::etcd {
 namespace {
@@ -130,6 +135,36 @@ TEST_F(EtcdWithLogins, ALoginThatRanOutIsMadeAgain) {
     EXPECT_EQ(mine.show("again").holder, token);
     EXPECT_EQ(mine.renew(conformance::lease_of("again", token, 60s)), renewal::renewed);
     EXPECT_TRUE(*mine.release("again", token));
+}
+
+// Goal: while one request logs in again no other is sent without a login. Method: tokens that end
+// after three seconds, and many who ask over one connection for longer than two of these last.
+TEST(EtcdLogins, ATokenThatEndsDeniesNothing) {
+    const testing_servers::temporary_folder folder;
+    std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+    const auto key = folder.path() / "key";
+    std::ofstream{key} << "a key of a test, for tokens by HMAC\n";
+    auto options = with_logins();
+    options.more = {"--auth-token=jwt,sign-method=HS256,ttl=3s,priv-key=" + key.string()};
+    etcd_server server{options};
+    auto settings = on_port(server.port());
+    settings.user = "alice";
+    settings.password = "s3cret";
+    auto mine = open(settings);
+    mine.granted(fresh_claim("first", 60s));
+    const auto end = lease_clock::now() + 8s;
+    const auto ask = [&](int who) {
+        int answers = 0;
+        for (const auto key_of_mine = "key/" + std::to_string(who); lease_clock::now() < end;) {
+            const auto token = mine.granted(fresh_claim(key_of_mine, 60s));
+            EXPECT_TRUE(*mine.release(key_of_mine, token));
+            ++answers;
+        }
+        return answers;
+    };
+    std::vector<std::future<int>> all;
+    for (int who = 0; who < 16; ++who) all.push_back(std::async(std::launch::async, ask, who));
+    for (auto& one : all) EXPECT_GT(one.get(), 0);
 }
 
 TEST(EtcdRejection, ALoginIsNotNeededWhereTheServerDoesNotAskForIt) {

@@ -30,8 +30,11 @@ namespace pawl::etcd {
 
 // How often a verb looks again when what it saw has changed before it could act.
 constexpr int rounds_max = 16;
-// Keys looked at by one transaction: etcd allows 128 operations, and the marker is one of them.
+// Keys looked at by one transaction: etcd allows 128 operations unless --max-txn-ops says
+// otherwise, and the marker is one of them. Where it allows fewer the number is halved, down to the
+// least.
 constexpr std::size_t look_max = 120;
+constexpr std::size_t look_min = 7;
 // How many requests of one verb are under way at a time.
 constexpr std::size_t steps_at_once = 4;
 // How long a withdrawn claim is remembered, and for how long one etcd lease serves those memories.
@@ -160,6 +163,8 @@ private:
 
     struct due;
     struct looks;
+    // True where it is to be asked again, for fewer keys at once than `used`.
+    bool looks_at_fewer(const failure& why, std::size_t used);
     async<void> look_at_due(std::span<const held_lease> leases, std::vector<due>& all,
                             instant deadline);
     static async<void> look_at_batch(std::shared_ptr<etcd_store> self, std::shared_ptr<looks> todo,
@@ -221,6 +226,7 @@ private:
 
     // On the loop only
     std::unordered_map<std::string, granted_lease> own_;
+    std::size_t look_size_ = look_max;
     std::size_t remembered_ = 0;
     std::int64_t newest_revision_ = 0;
     fence_token newest_token_{};  // that was granted here

@@ -224,6 +224,29 @@ TEST(EtcdStore, ManyLeasesAreRenewedInOneBatch) {
         EXPECT_EQ((*answers)[i], i == 250 ? renewal::lost : renewal::renewed) << i;
 }
 
+// Goal: what is looked at in batches is looked at in smaller ones where etcd allows fewer
+// operations.
+TEST(EtcdStore, AServerThatAllowsFewOperationsIsAskedForFewerAtOnce) {
+    etcd_options options;
+    options.more = {"--max-txn-ops=32"};
+    etcd_server server{options};
+    auto mine = open(on_port(server.port()));
+    std::vector<held_lease> all;
+    std::vector<std::string> keys;
+    for (int i = 0; i < 100; ++i) {
+        keys.push_back("key/" + std::to_string(i));
+        all.push_back(lease_of(keys.back(), mine.granted(fresh_claim(keys.back(), 60s)), 60s));
+    }
+    const auto answers = mine.renew(all);
+    ASSERT_TRUE(answers.has_value()) << answers.error().detail;
+    EXPECT_EQ(std::count(answers->begin(), answers->end(), renewal::renewed), 100);
+    auto other = open(on_port(server.port()));
+    const auto seen = other.inspect_many(keys);
+    ASSERT_TRUE(seen.has_value()) << seen.error().detail;
+    EXPECT_EQ(seen->size(), 100u);
+    EXPECT_TRUE(std::all_of(seen->begin(), seen->end(), [](const auto& one) { return !!one; }));
+}
+
 // Goal: one value that cannot be read costs no other lease its renewal. Method: another program
 // overwrites the lock of one.
 TEST(EtcdStore, OneUnreadableValueIsUnknownForItsLeaseAlone) {

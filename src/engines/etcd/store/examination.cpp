@@ -1,7 +1,7 @@
 #include "engines/etcd/store/examination.hpp"
 
 #include "engines/etcd/store/transactions.hpp"
-#include "time/judge_clock.hpp"
+#include "time/check_clock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -138,7 +138,7 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
                                  "this machine's own counts: the application's channel shows "
                                  "none of a node's"});
     else
-        seen.findings.push_back(time::judge_clock("the node's clock", clock->earliest(now),
+        seen.findings.push_back(time::check_clock("the node's clock", clock->earliest(now),
                                                   clock->latest(now),
                                                   "shows the same second as ours"));
     if (through->facts().tls) seen.findings.push_back(*through->facts().tls);

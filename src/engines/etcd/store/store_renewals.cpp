@@ -112,8 +112,17 @@ struct etcd_store::looks {
     std::vector<std::string> keys;
     std::vector<std::optional<wire::KeyValue>> locks;
     std::optional<marker_text> marker;
+    std::size_t at_once = look_max;
     instant deadline{};
 };
+
+bool etcd_store::looks_at_fewer(const failure& why, std::size_t used) {
+    if (!is_transaction_too_long(why)) return false;
+    if (used > look_size_) return true;
+    if (look_size_ <= look_min) return false;
+    look_size_ = std::max(look_size_ / 2, look_min);
+    return true;
+}
 
 // That etcd keeps a lease alive says nothing about its key: another may have taken that away.
 async<void> etcd_store::look_at_due(std::span<const held_lease> leases, std::vector<due>& all,
@@ -122,13 +131,17 @@ async<void> etcd_store::look_at_due(std::span<const held_lease> leases, std::vec
     for (const auto& lease : leases) todo->keys.push_back(names_.lock + lease.key);
     todo->locks.resize(leases.size());
     todo->deadline = deadline;
-    const auto batches = (leases.size() + look_max - 1) / look_max;
-    net::bounded_step step = [self = shared_from_this(), todo](std::size_t batch) {
-        return look_at_batch(self, todo, batch);
-    };
-    auto looking = net::for_each_bounded(batches, steps_at_once, std::move(step), deadline);
-    const auto looked = co_await std::move(looking);
-    if (looked.has_error()) co_return looked.error();
+    for (;;) {
+        todo->at_once = look_size_;
+        const auto batches = (leases.size() + todo->at_once - 1) / todo->at_once;
+        net::bounded_step step = [self = shared_from_this(), todo](std::size_t batch) {
+            return look_at_batch(self, todo, batch);
+        };
+        auto looking = net::for_each_bounded(batches, steps_at_once, std::move(step), deadline);
+        const auto looked = co_await std::move(looking);
+        if (looked.has_value()) break;
+        if (!looks_at_fewer(looked.error(), todo->at_once)) co_return looked.error();
+    }
     for (std::size_t i = 0; i < all.size(); ++i) {
         all[i].marker = todo->marker;
         all[i].lock = std::move(todo->locks[i]);
@@ -138,8 +151,8 @@ async<void> etcd_store::look_at_due(std::span<const held_lease> leases, std::vec
 
 async<void> etcd_store::look_at_batch(std::shared_ptr<etcd_store> self, std::shared_ptr<looks> todo,
                                       std::size_t batch) {
-    const auto begin = batch * look_max;
-    const auto end = std::min(begin + look_max, todo->keys.size());
+    const auto begin = batch * todo->at_once;
+    const auto end = std::min(begin + todo->at_once, todo->keys.size());
     transaction look;
     look.get(self->names_.marker);
     for (auto i = begin; i < end; ++i) look.get(todo->keys[i]);

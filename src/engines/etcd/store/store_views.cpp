@@ -9,8 +9,8 @@ namespace pawl::etcd {
 
 namespace {
 
-// etcd answers 128 questions in a transaction, unless it is told otherwise, and a key has four.
-constexpr std::size_t keys_at_once = 25;
+// Questions of one key, in one transaction.
+constexpr std::size_t questions_of_key = 4;
 
 // The lease that a key is kept by, 0 for none.
 std::int64_t renewer_of(const snapshot& seen) {
@@ -105,12 +105,12 @@ async<std::vector<snapshot>> etcd_store::look_at(std::span<const std::string> ke
             .get(names_.done + key);
     const auto got = co_await run(all, effect::none, deadline);
     if (got.has_error()) co_return got.error();
-    if (static_cast<std::size_t>(got->responses_size()) != keys.size() * 4 + 1)
+    if (static_cast<std::size_t>(got->responses_size()) != keys.size() * questions_of_key + 1)
         co_return unreadable(names_.record);
     std::vector<snapshot> seen(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto its = [&](std::size_t part) {
-            return first_of(got->responses(static_cast<int>(i * 4 + part)));
+            return first_of(got->responses(static_cast<int>(i * questions_of_key + part)));
         };
         seen[i].revision = got->header().revision();
         seen[i].marker = marker_of(got->responses(0));
@@ -130,9 +130,12 @@ async<std::vector<std::optional<record>>> etcd_store::do_inspect_many(
     std::vector<record> shown;
     std::vector<std::size_t> places;
     std::vector<std::int64_t> renewers;
-    for (std::size_t from = 0; from < keys.size(); from += keys_at_once) {
-        const auto many = std::min(keys_at_once, keys.size() - from);
+    for (std::size_t from = 0; from < keys.size();) {
+        const auto used = look_size_;
+        const auto at_once = std::max<std::size_t>(used / questions_of_key, 1);
+        const auto many = std::min(at_once, keys.size() - from);
         const auto seen = co_await look_at(std::span{keys}.subspan(from, many), deadline);
+        if (seen.has_error() && looks_at_fewer(seen.error(), used)) continue;
         if (seen.has_error()) co_return seen.error();
         for (std::size_t i = 0; i < many; ++i) {
             const auto& one = (*seen)[i];
@@ -144,6 +147,7 @@ async<std::vector<std::optional<record>>> etcd_store::do_inspect_many(
             places.push_back(from + i);
             renewers.push_back(renewer_of(one));
         }
+        from += many;
         const auto state = co_await boost::asio::this_coro::cancellation_state;
         if (state.cancelled() != boost::asio::cancellation_type::none)
             co_return failure{errc::unreachable, "cancelled by the caller"};
