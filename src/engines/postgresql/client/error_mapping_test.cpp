@@ -78,6 +78,23 @@ TEST(PostgresqlRejections, AConnectionIsJudgedByTheSqlstateInItsMessage) {
     EXPECT_EQ(explain_connection("db", "").detail, "db: ");
 }
 
+// Goal: an outage behind a pooler is an outage. What the pooler quotes of a server comes first.
+TEST(PostgresqlRejections, APoolerSaysMostThingsUnderOneCode) {
+    for (const std::string text :
+         {"server login has been failing, try again later (server_login_retry)",
+          "no more connections allowed (max_client_conn)", "query_wait_timeout",
+          "client_login_timeout (server down)", "server conn crashed?",
+          "pgbouncer cannot connect to server", "idle transaction timeout"}) {
+        EXPECT_EQ(explain_error("db", "08P01", text).code, errc::unreachable) << text;
+        EXPECT_EQ(explain_connection("db", "FATAL:  08P01: " + text).code, errc::unreachable);
+    }
+    EXPECT_EQ(explain_error("db", "08P01",
+                            "server login has been failing, cached error: password authentication "
+                            "failed for user \"x\" (server_login_retry)")
+                  .code,
+              errc::denied);
+}
+
 // The word is the schema; names that contain it are not.
 TEST(PostgresqlLayout, TheScriptIsForAnySchema) {
     EXPECT_EQ(with_schema("CREATE SCHEMA pawl; pawl.lease 'pawl_x' my_pawl pawl", "other"),

@@ -90,7 +90,7 @@ constexpr const char* drop_newer_functions =
 
 TEST(PostgresqlStore, AFunctionThatChangesHasANewName) {
     EXPECT_EQ(newest_and_digest(store_layout()),
-              "withdraw_v4(text, bytea, bytea, bigint) e9ada16b8fb30b86");
+              "withdraw_v4(text, bytea, bytea, bigint) a499965694d85d38");
 }
 
 // Goal: a newer pawl finds the functions of an older one, whose agents go on beside it. Method: a
@@ -135,6 +135,32 @@ TEST(PostgresqlStore, AfterTheScriptAUserMayCallTheNewerFunctions) {
     EXPECT_EQ(server.ask("SELECT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc "
                          "WHERE proname = 'renew_v2'"),
               "f");
+}
+
+// Goal: the script gives back nothing that an administrator has taken away. Method: one who may not
+// force-release, and one who may only look, before a script that adds functions.
+TEST(PostgresqlStore, TheScriptGivesNewerVersionsOfWhatAUserMayCallAndNothingElse) {
+    postgresql_server server;
+    server.ask(layout_script("pawl"));
+    server.ask(drop_newer_functions);
+    server.ask(
+        "CREATE ROLE locker; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO locker; "
+        "REVOKE EXECUTE ON FUNCTION pawl.evict_v1 FROM locker; "
+        "CREATE ROLE reader; GRANT EXECUTE ON FUNCTION pawl.layout, pawl.list_v1, pawl.inspect_v1 "
+        "TO reader");
+    server.ask(layout_script("pawl"));
+    const auto may_call = [&](const std::string& role) {
+        return server.ask(
+            "SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc "
+            "WHERE pronamespace = 'pawl'::regnamespace AND proname ~ '_v[0-9]+$' "
+            "AND proname !~ '^journal_' AND has_function_privilege('" +
+            role + "', oid, 'EXECUTE')");
+    };
+    EXPECT_EQ(may_call("locker"),
+              "acquire_v1 bounded_fence_v1 fence_v1 fence_v2 inspect_v1 list_v1 purge_v1 "
+              "release_v1 renew_v1 renew_v2 watch_v1 withdraw_v1 withdraw_v2 withdraw_v3 "
+              "withdraw_v4");
+    EXPECT_EQ(may_call("reader"), "inspect_v1 list_v1");
 }
 
 // Goal: a fence in a transaction of the user's own leaves its waits for locks as they are, also one

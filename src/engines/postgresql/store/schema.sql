@@ -680,7 +680,9 @@ WHERE l.holder <> 0 AND l.until > clock_timestamp();
 -- PUBLIC may call new functions by default.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
 
--- Users who could call the verbs before the newer ones came can call these.
+-- Who could call a verb before its newer version came can call that one, and no other: an
+-- administrator may have given some of them alone, or taken one away. The bounded fence came later
+-- than the fence.
 DO $$
 DECLARE
   who  text;
@@ -688,9 +690,14 @@ DECLARE
 BEGIN
   FOR who, verb IN
     SELECT DISTINCT a.grantee::regrole::text, v.oid::regprocedure::text
-    FROM pg_proc AS p, aclexplode(p.proacl) AS a, pg_proc AS v
-    WHERE p.oid = 'pawl.layout()'::regprocedure AND a.grantee NOT IN (0, p.proowner)
-      AND v.pronamespace = p.pronamespace AND v.proname ~ '_v[0-9]+$' AND v.proname !~ '^journal_'
+    FROM pg_proc AS p, aclexplode(p.proacl) AS a, pg_proc AS v,
+         regexp_replace(p.proname, '_v[0-9]+$', '') AS known,
+         regexp_replace(v.proname, '_v[0-9]+$', '') AS offered
+    WHERE p.pronamespace = (SELECT l.pronamespace FROM pg_proc AS l
+                            WHERE l.oid = 'pawl.layout()'::regprocedure)
+      AND v.pronamespace = p.pronamespace AND v.oid <> p.oid AND a.grantee NOT IN (0, p.proowner)
+      AND p.proname ~ '_v[0-9]+$' AND v.proname ~ '_v[0-9]+$' AND v.proname !~ '^journal_'
+      AND (offered = known OR offered = 'bounded_' || known)
   LOOP
     EXECUTE 'GRANT EXECUTE ON FUNCTION ' || verb || ' TO ' || who;
   END LOOP;
