@@ -1,5 +1,6 @@
 #include "engines/redis/client/cluster_map.hpp"
 
+#include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "engines/redis/client/error_mapping.hpp"
 
@@ -7,13 +8,18 @@
 #include <boost/asio/detached.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <set>
+#include <utility>
 
 namespace pawl::redis {
 namespace {
 
 // Moves of slots one by one tell us of each: the whole map is not read more often than this.
 constexpr millis reading_interval{1000};
+
+// Addresses that a cluster names in MOVED while its map cannot be read: more than any has nodes.
+constexpr std::size_t nodes_max = 2048;
 
 bool is_number(const reply& value, std::int64_t below) {
     return value.is_integer() && value.number >= 0 && value.number < below;
@@ -36,8 +42,8 @@ cluster_map::cluster_map(net::loop& where, std::shared_ptr<const redis_settings>
 // ---- Nodes
 
 server_ptr cluster_map::node(const server_address& where) {
+    if (const auto found = nodes_.find(where); found != nodes_.end()) return found->second;
     auto& known = nodes_[where];
-    if (known) return known;
     auto to = std::make_shared<redis_settings>(*settings_);
     to->host = where.host;
     to->port = where.port;
@@ -67,8 +73,14 @@ void cluster_map::retire_strangers() {
     });
 }
 
+server_ptr cluster_map::stranger(const server_address& where) {
+    if (nodes_.size() >= nodes_max) retire_strangers();
+    return node(where);
+}
+
 void cluster_map::moved(std::size_t slot, const server_address& to) {
-    if (const auto shard = shard_in_slot(slot); shard < cluster_shards) shards_[shard] = node(to);
+    if (const auto shard = shard_in_slot(slot); shard < cluster_shards)
+        shards_[shard] = stranger(to);
     if (lease_clock::now() - read_at_ > reading_interval) refresh_soon();
 }
 
@@ -105,35 +117,69 @@ std::vector<server_ptr> cluster_map::candidates() {
     return all;
 }
 
-boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> self) {
-    const auto all = self->candidates();
+// To one question, of several nodes: who is asked first may answer last.
+struct cluster_map::answers {
+    std::deque<std::pair<server_ptr, result<reply>>> came;
+    net::event more;
+};
+
+// With the whole timeout, however short it is waited for: a request that ends unanswered takes its
+// connection with it, and everything else that is under way on that.
+boost::asio::awaitable<void> cluster_map::ask(server_ptr whom, std::shared_ptr<answers> into) {
     std::string question;
     command_writer{question, 2}.add("CLUSTER").add("SLOTS");
+    auto said = co_await whom->link->ask(question, 1, instant::max());
+    into->came.emplace_back(std::move(whom), std::move(said));
+    into->more.notify_all();
+}
+
+boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> self) {
+    const auto all = self->candidates();
+    const auto heard = std::make_shared<answers>();
+    // One that hangs must leave time for the others.
+    const auto share = self->settings_->common.timeout / static_cast<int>(all.size() + 1);
     result<void> outcome;
+    bool is_read = false;
     for (const auto& one : all) {
-        // One that hangs must leave time for the others.
-        const auto share = self->settings_->common.timeout / static_cast<int>(all.size() + 1);
+        boost::asio::co_spawn(self->executor_, ask(one, heard), boost::asio::detached);
         const auto deadline = lease_clock::now() + share;
-        const auto got = co_await one->link->ask(question, 1, deadline);
-        if (self->closed_) break;
-        if (got.has_error())
-            outcome = got.error();
-        else if (got->is_error() && got->text.find("cluster support disabled") != std::string::npos)
-            outcome = failure{errc::unsupported, one->link->place() +
-                                                     " is not a node of a cluster: use redis:// (" +
-                                                     got->text + ")"};
-        else if (got->is_error())
-            outcome = explain_rejection(one->link->place(), got->text);
-        else
-            outcome = self->apply(*got, *one);
-        if (outcome.has_value()) break;
-        if (outcome.error().code == errc::outcome_unknown)
-            outcome = failure{errc::unreachable, outcome.error().detail};
+        for (bool next = false; !next && !is_read && !self->closed_;) {
+            if (heard->came.empty()) {
+                auto waiting = heard->more.wait_until(deadline);
+                co_await std::move(waiting);
+                if (self->closed_) break;
+            }
+            if (heard->came.empty()) {
+                outcome = failure{errc::unreachable, one->link->place() + ": no answer within " +
+                                                         base::format_duration(share)};
+                break;
+            }
+            const auto [by, said] = std::move(heard->came.front());
+            heard->came.pop_front();
+            outcome = self->take(said, *by);
+            is_read = outcome.has_value();
+            next = by == one;
+        }
+        if (is_read || self->closed_) break;
     }
     self->last_read_ = std::move(outcome);
     self->read_at_ = lease_clock::now();
     self->reading_ = false;
     self->read_.notify_all();
+}
+
+result<void> cluster_map::take(const result<reply>& said, const server& told_by) {
+    const auto& place = told_by.link->place();
+    if (said.has_error()) {
+        auto why = said.error();
+        if (why.code == errc::outcome_unknown) why.code = errc::unreachable;
+        return why;
+    }
+    if (!said->is_error()) return apply(*said, told_by);
+    if (said->text.find("cluster support disabled") != std::string::npos)
+        return failure{errc::unsupported,
+                       place + " is not a node of a cluster: use redis:// (" + said->text + ")"};
+    return explain_rejection(place, said->text);
 }
 
 // A list of {first slot, last slot, {host, port, …} of the master, …}.

@@ -40,6 +40,8 @@ public:
     const server_ptr& at(std::size_t shard) const { return shards_.at(shard); }
     // The node at this address, known or new.
     server_ptr node(const server_address& where);
+    // The same for an address that a node has named: of too many, those that are no masters go.
+    server_ptr stranger(const server_address& where);
     // The masters of all shards, each once.
     std::vector<server_ptr> masters() const;
 
@@ -54,7 +56,11 @@ public:
     void close_from_anywhere();
 
 private:
+    struct answers;
+    static boost::asio::awaitable<void> ask(server_ptr whom, std::shared_ptr<answers> into);
     static boost::asio::awaitable<void> read_map(std::shared_ptr<cluster_map> self);
+    // What the answer to CLUSTER SLOTS is worth.
+    result<void> take(const result<reply>& said, const server& told_by);
     std::vector<server_ptr> candidates();
     result<void> apply(const reply& slots, const server& told_by);
     void retire_strangers();

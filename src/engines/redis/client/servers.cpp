@@ -252,7 +252,7 @@ servers::next_step servers::follow(const redirection& where, attempt& last) {
                                               to.host + ":" + std::to_string(to.port)};
     last.asking = where.how == redirection::kind::ask;
     if (!last.asking) map_->moved(where.slot, to);
-    last.to = map_->node(to);
+    last.to = map_->stranger(to);
     last.how = form::by_digest;
     return next_step::again;
 }

@@ -100,7 +100,7 @@ void subscriber::disconnect() {
 
 void subscriber::drop() {
     if (stream_) stream_->close();
-    hurry();
+    reconnect_now();
 }
 
 void subscriber::loop_ends() {

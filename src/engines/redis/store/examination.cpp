@@ -334,7 +334,7 @@ std::vector<finding> judge_server(const server_facts& said, const redis_settings
 }
 
 // A shard that moves takes the ends of its leases along, on the clock of its old node.
-std::vector<finding> judge_clocks(const std::vector<server_facts>& all) {
+std::vector<finding> check_clocks(const std::vector<server_facts>& all) {
     if (all.size() < 2) return {};
     std::int64_t least = INT64_MAX, most = 0;
     for (const auto& one : all) {
@@ -379,7 +379,7 @@ async<examination> examine_servers(std::shared_ptr<servers> whose,
     const auto* shard = settings->shape == topology::cluster ? "{SHARD}" : "";
     seen.fence_statement =
         "EVALSHA of fence.lua on " + settings->common.name_space + shard + ":fence:RESOURCE";
-    auto clocks = judge_clocks(told);
+    auto clocks = check_clocks(told);
     seen.findings.insert(seen.findings.end(), clocks.begin(), clocks.end());
     if (whose->watched_by()) {
         auto asking =

@@ -30,7 +30,7 @@ struct server_facts {
 
 // Pure: what to make of it.
 std::vector<finding> judge_server(const server_facts& said, const redis_settings& settings);
-std::vector<finding> judge_clocks(const std::vector<server_facts>& all);
+std::vector<finding> check_clocks(const std::vector<server_facts>& all);
 
 async<examination> examine_servers(std::shared_ptr<servers> whose,
                                    std::shared_ptr<const redis_settings> settings);

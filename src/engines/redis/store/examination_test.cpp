@@ -147,9 +147,9 @@ TEST(Examination, ClocksThatAreApartAreNamed) {
     std::vector<server_facts> all{healthy(), healthy()};
     all[0].clock = 1'700'000'000'000'000;
     all[1].clock = 1'700'000'000'400'000;
-    EXPECT_EQ(judge_clocks(all).at(0).level, severity::ok);
+    EXPECT_EQ(check_clocks(all).at(0).level, severity::ok);
     all[1].clock = 1'700'000'009'000'000;
-    EXPECT_EQ(judge_clocks(all).at(0).level, severity::warn);
+    EXPECT_EQ(check_clocks(all).at(0).level, severity::warn);
 }
 
 }  // namespace

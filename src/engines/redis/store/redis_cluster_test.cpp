@@ -1,5 +1,6 @@
 // A Redis Cluster: where keys are, what moves, and what a node's death does.
 #include "test_support/servers/redis_cluster.hpp"
+#include "engines/redis/client/cluster_map.hpp"
 #include "engines/redis/client/slots.hpp"
 #include "engines/redis/store/index_fixture.hpp"
 #include "engines/redis/store/redis_failover_fixture.hpp"
@@ -7,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+
+#include <future>
 #include <iostream>
 
 namespace pawl::redis {
@@ -197,6 +201,48 @@ TEST_F(ClusterAtRest, AFrozenNodeMakesItsOwnLeasesUnknown) {
         EXPECT_EQ(patient.renew(leases.front()), renewal::renewed);
     }
     EXPECT_TRUE(others_are_known);
+}
+
+boost::asio::awaitable<result<reply>> ping(std::shared_ptr<pipeline> link, millis later = {}) {
+    auto waiting = net::sleep_for(later);
+    co_await std::move(waiting);
+    std::string command;
+    command_writer{command, 1}.add("PING");
+    co_return co_await link->ask(command, 1, instant::max());
+}
+
+// Goal: to read the map asks nodes for a share of the timeout each, and that ends no request of
+// theirs which has time left. Method: one is asked behind the map's question, of a node that is
+// frozen until the map has been given up.
+TEST_F(ClusterAtRest, AMapThatIsGivenUpLeavesOtherRequestsAlone) {
+    net::loop loop;
+    auto settings = std::make_shared<redis_settings>(nodes_of(cluster()));
+    settings->common.timeout = 6s;
+    settings->seeds.resize(1);
+    const auto map = cluster_map::make(loop, settings);
+    std::shared_ptr<pipeline> link;
+    std::promise<result<reply>> answered;
+    auto connecting = [&]() -> boost::asio::awaitable<void> {
+        link = map->node(settings->seeds.front())->link;
+        auto asking = ping(link);
+        EXPECT_TRUE((co_await std::move(asking)).has_value());
+    };
+    loop.wait_for(connecting());
+    auto& node = cluster().node(0);
+    node.freeze();
+    boost::asio::post(loop.get_executor(), [&] { map->refresh_soon(); });
+    boost::asio::co_spawn(
+        loop.get_executor(), ping(link, 200ms),
+        [&](std::exception_ptr, result<reply> said) { answered.set_value(std::move(said)); });
+    auto reading = [&]() -> boost::asio::awaitable<bool> {
+        auto work = map->refresh(instant::max());
+        co_return (co_await std::move(work)).has_error();
+    };
+    EXPECT_TRUE(loop.wait_for(reading()));
+    node.thaw();
+    const auto said = answered.get_future().get();
+    EXPECT_TRUE(said.has_value()) << said.error().detail;
+    map->close_from_anywhere();
 }
 
 // ---- Rejections
