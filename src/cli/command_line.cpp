@@ -122,18 +122,36 @@ std::uint64_t token_option(const std::string& text) {
 
 namespace {
 
+// Digits, and then letters.
+bool resembles_duration(std::string_view word) {
+    const auto letters = std::find_if(word.begin(), word.end(),
+                                      [](char c) { return !base::is_digit(c) && c != '.'; });
+    return letters != word.begin() && std::all_of(letters, word.end(), base::is_alphanumeric);
+}
+
 // An option whose value may be missing is asking for trouble: CLI11 takes the word that follows for
 // the value, and a -- that follows for the end of it. So a bare --wait is given the longest one. A
-// word before the -- that begins with a digit is a duration that is wrong, and no command.
+// word before the -- that looks like a duration is one that is wrong, where a KEY may stand
+// already.
 std::vector<std::string> words_of(int count, char** given) {
     std::vector<std::string> words(given + 1, given + count);
     const auto end = std::find(words.begin(), words.end(), "--");
     for (auto word = words.begin(); word != end; ++word) {
         if (*word != "--wait") continue;
         const auto next = word + 1;
+        const auto may_have_key = [&] {
+            auto before = std::find(words.begin(), word, "exec");
+            while (before != word && ++before != word) {
+                if (!before->starts_with('-')) return true;
+                // The word behind it may be its value.
+                if (before->find('=') == std::string::npos && ++before == word) break;
+            }
+            return false;
+        };
         const auto is_meant_as_value = [&] {
             return next->empty() || base::parse_duration(*next).has_value() ||
-                   (base::is_digit(next->front()) && next + 1 == end && end != words.end());
+                   (resembles_duration(*next) && next + 1 == end && end != words.end() &&
+                    may_have_key());
         };
         const bool has_value = next != end && is_meant_as_value();
         if (!has_value) *word += "=3650d";

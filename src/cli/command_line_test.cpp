@@ -77,6 +77,11 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         {{"exec", "key", "--wait=", "--", "true"}, "--wait is empty"},
         {{"exec", "key", "--wait", "", "--", "true"}, "--wait is empty; expected DUR, or"},
         {{"exec", "key", "--wait", "5", "--", "true"}, "--wait: '5' at column 2: the unit is"},
+        {{"exec", "key", "--wait", "5x", "--", "true"}, "--wait: '5x' at column 2"},
+        // Keys, behind a --wait without a value.
+        {{"exec", "--on-store-down=maybe", "--wait", "5key", "--", "true"}, "maybe"},
+        {{"exec", "--on-store-down", "maybe", "--wait", "5key", "--", "true"}, "maybe"},
+        {{"exec", "--on-store-down", "maybe", "--wait", "2024-report", "--", "true"}, "maybe"},
         {{"exec", "key", "--ttl=", "--", "true"}, "--ttl is empty; expected DUR"},
         {{"exec", "key", "--timeout", "", "--", "true"}, "--timeout is empty"},
         {{"exec", "key", "--slots=", "--", "true"}, "--slots is empty; expected N"},
