@@ -1,8 +1,5 @@
-// The addresses of a host's name, looked up away from the loop, and once for all who ask at a time.
-//
-// getaddrinfo() cannot be called off. So each name has a thread of its own, which delays no other
-// name and is not waited for when the loop ends; and a name that hangs is asked for once, however
-// many requests give up waiting for it and try again.
+// The addresses of a host's name, looked up away from the loop, and once for all who ask at a time
+// (net/shared_questions.hpp).
 #pragma once
 
 #include "net/event.hpp"
