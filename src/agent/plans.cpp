@@ -36,10 +36,9 @@ schedule::queue_rules queue_rules_of(const config::job_settings& job) {
     schedule::queue_rules rules;
     rules.when_running = job.overlap;
     rules.delivery = job.delivery;
-    rules.lateness_max = job.misfire_window;
-    // An occurrence that is to be skipped when it is missed may still be a little late.
-    if (job.misfire == misfire::skip && job.overlap == overlap::skip)
-        rules.lateness_max = std::min(rules.lateness_max, schedule::lateness_tolerated);
+    // What is queued in time may wait for the whole window.
+    const auto how = job.overlap == overlap::queue ? misfire::run_once : job.misfire;
+    rules.lateness_max = schedule::lateness_of(how, job.misfire_window);
     rules.hold_until_expiry = job.hold_until_expiry;
     return rules;
 }
@@ -47,9 +46,7 @@ schedule::queue_rules queue_rules_of(const config::job_settings& job) {
 std::optional<schedule::occurrence_rule> rule_of(const config::job_settings& job) {
     if (!job.schedule.when) return std::nullopt;
     schedule::occurrence_rule rule{*job.schedule.when, job.zone, job.transitions()};
-    rule.lateness_max = job.misfire_window;
-    if (job.misfire == misfire::skip)
-        rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
+    rule.lateness_max = schedule::lateness_of(job.misfire, job.misfire_window) + job.jitter;
     return rule;
 }
 

@@ -382,6 +382,8 @@ TEST(Configuration, AMisfireWindowDoesNotOutlastTheStoresMemory) {
     EXPECT_EQ(only_fault("store='sqlite:x?retention=8d'\n" + job + "'8d'"), "");
     EXPECT_THAT(only_fault("store='sqlite:x?retention=1h'\n" + job + "'2h'"),
                 HasSubstr("retention of 1h"));
+    EXPECT_THAT(only_fault(job + "'7d'\njitter='1h'"),
+                HasSubstr("misfire_window and jitter are together 7d1h, but the store forgets"));
     // Neither looks back.
     EXPECT_EQ(only_fault(job + "'30d'\ndelivery='off'"), "");
     EXPECT_TRUE(read_configuration(job + "'30d'\nmisfire='skip'", "f", "").usable());

@@ -184,13 +184,16 @@ void check_memory(const job_settings& job, const job_origins& where, std::string
     const auto* text = url.has_value() ? url->find("retention") : nullptr;
     const auto read = base::parse_duration(text == nullptr ? "" : *text);
     const auto retention = read.has_value() ? *read : retention_default;
-    if (job.misfire_window <= retention) return;
+    const auto longest = job.misfire_window + job.jitter;
+    if (longest <= retention) return;
+    const auto what =
+        job.jitter.count() > 0 ? "misfire_window and jitter are together " : "misfire_window is ";
     found.add_fault(where.of("misfire_window"),
-                    "misfire_window is " + format_duration(job.misfire_window) +
+                    what + format_duration(longest) +
                         ", but the store forgets what has run after its retention of " +
                         format_duration(retention) +
                         ", and it would run again; lower it, or add retention=" +
-                        format_duration(job.misfire_window) + " to the store's URL");
+                        format_duration(longest) + " to the store's URL");
 }
 
 void check_agent(const settings& values, const origins& agent_keys, findings& found) {

@@ -63,9 +63,10 @@ std::optional<schedule::occurrence_rule> rule_of(const job_entry& job, const jso
     schedule::occurrence_rule rule{*when, *where};
     if (text_in(what, "gap") == "skip") rule.policy.gap = gap_time::skip;
     if (text_in(what, "repeat") == "twice") rule.policy.repeat = repeated_time::twice;
-    rule.lateness_max = duration_in(what, "misfire_window", rule.lateness_max);
-    if (text_in(what, "misfire") == "skip")
-        rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
+    const auto how = text_in(what, "misfire") == "skip" ? misfire::skip : misfire::run_once;
+    rule.lateness_max =
+        schedule::lateness_of(how, duration_in(what, "misfire_window", rule.lateness_max)) +
+        duration_in(what, "jitter", millis{0});
     return rule;
 }
 

@@ -5,7 +5,10 @@
 
 namespace pawl::net {
 
-void blocking_pool::submit(blocking_job job) {
+void blocking_pool::submit(blocking_job job) { submit(std::move(job), true); }
+void blocking_pool::submit_alone(blocking_job job) { submit(std::move(job), false); }
+
+void blocking_pool::submit(blocking_job job, bool may_wait) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     queue_.push_back(std::move(job));
@@ -15,7 +18,7 @@ void blocking_pool::submit(blocking_job job) {
             return;
         } catch (const std::system_error&) {
             // The machine has no more threads. Those that are there do it, in their time.
-            if (!threads_.empty()) return changed_.notify_one();
+            if (may_wait && !threads_.empty()) return changed_.notify_one();
             queue_.pop_back();
             throw;
         }

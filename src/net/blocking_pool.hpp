@@ -22,11 +22,17 @@ public:
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
 
+    // Throws std::system_error where the machine has no thread for the first job. Others wait for
+    // those that are there, then.
     void submit(blocking_job job);
+    // The same for a job that may last: behind others that do it would never begin, so it throws
+    // where no thread is free for it and none can be made.
+    void submit_alone(blocking_job job);
     // Lets running jobs end and drops those that have not begun.
     void stop();
 
 private:
+    void submit(blocking_job job, bool may_wait);
     void work();
 
     const std::size_t threads_max_;

@@ -24,6 +24,7 @@ namespace pawl {
 namespace {
 
 using boost::asio::awaitable;
+using runs::is_left_to_resume;
 using runs::run_session;
 
 void check_body(const job& what) {
@@ -127,7 +128,10 @@ public:
         if (!me.written_) co_return me.unwritten();
         auto beginning_of = run_session::begin(me.written_, me.start_);
         auto told = co_await std::move(beginning_of);
-        co_return told ? std::move(*told) : me.unwritten();
+        if (!told) co_return me.unwritten();
+        auto looking = is_left_to_resume(me.records_, me.start_, *told);
+        me.is_left_ = co_await std::move(looking);
+        co_return std::move(*told);
     }
 
     void work(const begin_result& begun) {
@@ -170,7 +174,9 @@ public:
     run_outcome reject(run_outcome why, const begin_result& begun) {
         // The node that ran it was lost before it could tell the store.
         if (is_finished(begun.status)) held_.mark_done();
-        return why;
+        if (!is_left_) return why;
+        held_.mark_not_started();
+        return run_outcome::skipped_busy;
     }
 
 private:
@@ -192,7 +198,7 @@ private:
     // A copy of what the body was given may outlive the run, and all of pawl.
     static bool save(runtime::link& way, const std::weak_ptr<run_session>& session,
                      std::stop_source told, std::string_view text) {
-        if (way.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+        if (way.is_forked_child()) throw std::logic_error{net::opened_before_fork};
         const runtime::link::visit on{way};
         const auto written = on ? session.lock() : nullptr;
         if (!written) return false;
@@ -250,8 +256,9 @@ private:
     runs::work_result was_;
     std::exception_ptr thrown_;
     bool stopped_ = false;
-    bool kept_ = false;   // the lease was trusted until then
-    bool stale_ = false;  // its row is another node's, or over
+    bool kept_ = false;     // the lease was trusted until then
+    bool stale_ = false;    // its row is another node's, or over
+    bool is_left_ = false;  // to who resumes it as the at-least-once run that it is
 };
 
 // On the loop; the body has a thread of its own.

@@ -123,6 +123,17 @@ std::function<bool(const std::string& key, fence_token under)> lease_look(
     };
 }
 
+awaitable<bool> is_left_to_resume(std::shared_ptr<journal> where, run_start start,
+                                  begin_result told) {
+    const bool may_be = where && start.occurrence && start.delivery == delivery::at_most_once &&
+                        told.outcome == begin_outcome::already_run && !is_finished(told.status);
+    if (!may_be) co_return false;
+    auto finding = where->find_run(told.id);
+    const auto row = co_await std::move(finding);
+    co_return row.has_value() && *row && !is_finished((*row)->status) &&
+        (*row)->delivery == delivery::at_least_once;
+}
+
 bool is_one_to_prune_after(std::string_view id) noexcept { return id.starts_with('0'); }
 
 async<std::size_t> prune(std::shared_ptr<journal> where, std::string job, std::size_t kept) {

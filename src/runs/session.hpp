@@ -109,6 +109,12 @@ private:
 std::function<bool(const std::string& key, fence_token under)> lease_look(
     const std::shared_ptr<runtime::engine>& engine);
 
+// Whether a run that the journal does not let begin has marked its occurrence in vain: it was begun
+// at least once, was interrupted, and is to be resumed as that, though its job is at-most-once by
+// now. The claim is given back then.
+boost::asio::awaitable<bool> is_left_to_resume(std::shared_ptr<journal> where, run_start start,
+                                               begin_result told);
+
 // Whether this run is the one in sixteen after which its process prunes, so that not each pays for
 // it.
 bool is_one_to_prune_after(std::string_view id) noexcept;

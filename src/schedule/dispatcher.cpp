@@ -168,7 +168,7 @@ awaitable<void> dispatcher::drain(millis grace) {
     }
     const auto longest_grace = runner_.longest_grace();
     const auto times_out = node_.loop.now() + grace;
-    while (node_.work.goes_on() && !hurried_ && node_.loop.now() < times_out) {
+    while (node_.work.goes_on() && !forced_ && node_.loop.now() < times_out) {
         const auto left = std::chrono::ceil<millis>(times_out - node_.loop.now());
         auto waiting = node_.work.wait_for(left);
         co_await std::move(waiting);
@@ -208,8 +208,8 @@ awaitable<void> dispatcher::leave(self_ptr self) {
     co_await std::move(leaving);
 }
 
-void dispatcher::hurry() {
-    hurried_ = true;
+void dispatcher::force_stop() {
+    forced_ = true;
     node_.work.wake_up();
 }
 

@@ -62,7 +62,7 @@ public:
     static boost::asio::awaitable<void> leave(self_ptr self);
 
     // Kills runs that have been left to finish.
-    void hurry();
+    void force_stop();
 
     std::size_t running() const noexcept { return runner_.running(); }
     bool is_ready() const noexcept { return node_.ready; }
@@ -91,7 +91,7 @@ private:
     position_finder finder_;
     control_watcher control_state_;
     bool placed_ = false;  // what was known at the start has its place in the timetable
-    bool hurried_ = false;
+    bool forced_ = false;
 };
 
 }  // namespace pawl::schedule

@@ -171,6 +171,30 @@ TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsTold) {
     EXPECT_EQ(one.seen.size(), 0u);
 }
 
+// Goal: the same where it was granted long after it was due, as behind an outage. Method: one that
+// is two hours old.
+TEST(DispatcherReconciling, WhatWasLostIsToldHoweverLateItWasGranted) {
+    schedule_world one;
+    one.journal_faults->jobs_older_by = millis{3h};
+    auto crashed = one.open();
+    const auto due = whole_second_in(-2h);
+    const occurrence which{only(due).front()};
+    const auto left =
+        crashed.try_acquire("j", {.ttl = 2s, .occurrence = which, .renew = renewal_mode::manual});
+    ASSERT_TRUE(left);
+    auto when = daily_at(due);
+    when.misfire_window = 24h;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), when);
+    a->start();
+    EXPECT_TRUE(eventually([&] { return !one.rows("j", run_status::lost).empty(); }));
+    a->stop();
+    const auto rows = one.rows("j");
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows.front().occurrence, which);
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
 // Goal: the same where the program's own later runs begin before it is looked at. Method: each
 // second is due, and the lease of the dead process outlasts some of them.
 TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsToldThoughLaterOnesBegin) {

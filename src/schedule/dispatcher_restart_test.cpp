@@ -142,6 +142,40 @@ TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughAReload) {
     last->stop();
 }
 
+// Goal: the same where the node has crashed, so that its row says that it runs. Method: it loses
+// store and journal in its work; the next one knows the job as at-most-once, and starts when the
+// lease is over and before anyone has judged the row.
+TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughACrashAndAReload) {
+    schedule_world one;
+    auto cut = std::make_shared<testing_faults::plan>();
+    auto cut_journal = std::make_shared<testing_faults::journal_plan>();
+    const auto once_a_day = daily_at(whole_second_in(2s));
+    auto a = std::make_unique<scheduler_node>(one.open_node(cut, cut_journal), "a");
+    auto options = brief_at_least_once;
+    options.ttl = 1s;
+    a->cron.add(one.note_and("j", "a", options,
+                             [&](const run& now) {
+                                 cut->fail_all = errc::unreachable;
+                                 cut_journal->fail_all = errc::unreachable;
+                                 wait_for_stop(now.stop);
+                             }),
+                once_a_day);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    const auto lost = one.seen.lines().front().what;
+    auto witness = one.open();
+    ASSERT_TRUE(eventually([&] {
+        const auto seen = witness.inspect("j");
+        return seen && seen->remaining.count() == 0;
+    }));
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b", brief), once_a_day);
+    b->start();
+    EXPECT_TRUE(eventually([&] { return one.run_of(lost.id).status == run_status::completed; }));
+    EXPECT_EQ(one.run_of(lost.id).attempt, 2);
+    b->stop();
+}
+
 // Goal: a run that was cancelled while no node had it never begins again. Method: the node that had
 // it was shut down, and another starts once a user has cancelled it; the occurrences behind it run.
 TEST(DispatcherRestart, AtLeastOnceWhatWasCancelledAfterAStopIsNotResumed) {

@@ -93,12 +93,6 @@ void check_options(const std::string& job, const lease_options& lease,
     if (when.keep_runs < 1) reject(job, "keep_runs is 0; expected 1 or more");
 }
 
-// An occurrence that is to be skipped when it is missed may still be a little late.
-millis lateness_of(const schedule_options& when) {
-    return when.misfire == pawl::misfire::skip ? std::min(when.misfire_window, lateness_tolerated)
-                                               : when.misfire_window;
-}
-
 // More than one with partitions or with slots.
 std::uint32_t keys_of(const schedule_options& when) {
     return when.slots > 1 ? when.slots : when.partitions;
@@ -115,8 +109,11 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
     runtime::check_claim(store, longest, lease, wait_policy{});
     const auto kept = store.settings().retention;
     const bool remembers = !when.cron.empty() && when.delivery != delivery::off;
-    if (remembers && lateness_of(when) > kept)
-        reject(job, "misfire_window is " + base::format_duration(when.misfire_window) +
+    const auto late = lateness_of(when.misfire, when.misfire_window) + when.jitter;
+    if (remembers && late > kept)
+        reject(job, (when.jitter.count() > 0 ? "misfire_window and jitter are together "
+                                             : "misfire_window is ") +
+                        base::format_duration(late) +
                         ", but the store forgets what has run after its retention of " +
                         base::format_duration(kept) +
                         ": lower it, or open the store with a longer retention");
@@ -138,7 +135,7 @@ std::optional<occurrence_rule> rule_of(const std::string& job, const schedule_op
     occurrence_rule rule{*parsed, *where};
     rule.policy.gap = when.gap;
     rule.policy.repeat = when.repeat;
-    rule.lateness_max = lateness_of(when);
+    rule.lateness_max = lateness_of(when.misfire, when.misfire_window) + when.jitter;
     return rule;
 }
 
@@ -146,8 +143,9 @@ queue_rules queue_rules_of(const lease_options& lease, const schedule_options& w
     queue_rules rules;
     rules.when_running = when.overlap;
     rules.delivery = when.delivery.value_or(lease.delivery);
-    rules.lateness_max =
-        when.overlap == pawl::overlap::queue ? when.misfire_window : lateness_of(when);
+    // What is queued in time may wait for the whole window.
+    const auto how = when.overlap == pawl::overlap::queue ? misfire::run_once : when.misfire;
+    rules.lateness_max = lateness_of(how, when.misfire_window);
     rules.hold_until_expiry = lease.hold_until_expiry;
     return rules;
 }

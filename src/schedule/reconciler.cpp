@@ -254,8 +254,12 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one,
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();
     begun_[one->key] = number(occurrence);
-    // What the journal has let go of is no news, nor what ran before there was a journal.
-    const auto age = node_.now() - wall_of(occurrence);
+    // What the journal has let go of is no news, nor what ran before there was a journal. One that
+    // is begun late, after an outage or a jitter, is as old as its grant; a later grant of the key,
+    // for a manual run, says nothing of it.
+    const auto latest = number(occurrence) + one->plan->when->lateness_max.count();
+    const pawl::occurrence granted{std::clamp(seen->acquired_at, number(occurrence), latest)};
+    const auto age = node_.now() - wall_of(granted);
     if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
         positions_.is_before_all(one->plan->name, occurrence))
         co_return result<void>{};

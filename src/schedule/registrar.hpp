@@ -44,7 +44,9 @@ public:
     bool take_since(const job_entry& told);
 
     // Off the list with the next publication.
-    void retire(std::string job) { retired_.push_back(std::move(job)); }
+    void retire(std::string job) {
+        if (node_.records) retired_.push_back(std::move(job));
+    }
     void publish_soon() {
         digest_.clear();
         has_news_ = true;

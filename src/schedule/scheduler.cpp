@@ -32,9 +32,9 @@ boost::asio::awaitable<void> run_there(std::shared_ptr<schedule::scheduling> wha
     co_await std::move(awaiting);
 }
 
-// In the child of a fork no thread may be there that lets a lock go, and the bell is the parent's.
+// In the child of a fork no thread may be there that lets a lock go, and the loop is the parent's.
 schedule::scheduling& here(schedule::scheduling& inner) {
-    if (inner.home().is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    if (inner.home().is_forked_child()) throw std::logic_error{net::opened_before_fork};
     return inner;
 }
 
@@ -43,7 +43,7 @@ schedule::scheduling& here(schedule::scheduling& inner) {
 scheduler::scheduler(locks& where, scheduler_options options)
     : inner_{schedule::scheduling::make(runtime::opened(where.core_.get()), std::move(options))} {}
 scheduler::~scheduler() {
-    if (inner_->home().is_elsewhere()) net::keep_for_ever(std::move(inner_));
+    if (inner_->home().is_forked_child()) net::keep_for_ever(std::move(inner_));
 }
 
 void scheduler::add(const job& what, const schedule_options& when) {

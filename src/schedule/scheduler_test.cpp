@@ -129,6 +129,36 @@ TEST(Scheduler, FailOpenIsRejectedUnderCorrectness) {
                  option_error);
 }
 
+// Either would run what the other has claimed.
+TEST(Scheduler, JobsWithAKeyInCommonAreRejected) {
+    schedule_world one;
+    auto store = one.open();
+    scheduler cron{store};
+    const auto named = [&](const std::string& name) { return one.note(name, "a"); };
+    schedule_options parted{.cron = "@daily"};
+    parted.partitions = 2;
+    cron.add(named("import"), parted);
+    EXPECT_THROW(cron.add(named("import/1"), {.cron = "@daily"}), option_error);
+    cron.add(named("import/2"), {.cron = "@daily"});
+    cron.add(named("import/01"), {.cron = "@daily"});
+    cron.add(named("export/0"), {.cron = "@daily"});
+    EXPECT_THROW(cron.add(named("export"), parted), option_error);
+    EXPECT_TRUE(cron.remove("export/0"));
+    cron.add(named("export"), parted);
+}
+
+// A window that no run could meet would be a job that never runs.
+TEST(Scheduler, AWindowOfNothingIsASecond) {
+    schedule_world one;
+    auto a = one.node("a");
+    schedule_options at_once = each_second;
+    at_once.misfire_window = millis{0};
+    a->cron.add(one.note("j", "a"), at_once);
+    a->start();
+    EXPECT_TRUE(one.seen.wait_for(1));
+    a->stop();
+}
+
 TEST(Scheduler, ANameIsThereOnceUntilItIsRemoved) {
     world one;
     auto where = one.open();

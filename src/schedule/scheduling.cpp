@@ -1,5 +1,6 @@
 #include "schedule/scheduling.hpp"
 
+#include "base/number.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/link.hpp"
@@ -65,9 +66,9 @@ scheduler_options with_defaults(scheduler_options options) {
 
 std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_options options) {
     auto made = std::make_shared<scheduling>(home, std::move(options));
-    made->bell_ = net::attach(home.loop().get_executor(), made);
+    made->attachment_ = net::attach(home.loop().get_executor(), made);
     made->around_ = std::make_shared<const function_context>(
-        function_context{home.loop(), home.home(), made->bell_,
+        function_context{home.loop(), home.home(), made->attachment_,
                          std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs),
                          std::stop_source{}});
     return made;
@@ -92,11 +93,32 @@ void scheduling::add(const pawl::job& what, const schedule_options& when) {
     }
     {
         const std::lock_guard lock{mutex_};
-        if (!plans_.try_emplace(what.name, std::move(plan)).second)
+        if (plans_.contains(what.name))
             throw option_error{"the job '" + what.name +
                                "' is there already: remove it first, or give it another name"};
+        if (const auto* other = sharing_a_key(*plan))
+            throw option_error{"the jobs '" + what.name + "' and '" + other->name +
+                               "' have a key in common, as partitions and slots are NAME/0 and so "
+                               "on: give it another name"};
+        plans_.emplace(what.name, std::move(plan));
     }
     tell();
+}
+
+// Of two jobs with the same key either would run what the other has claimed.
+const job_plan* scheduling::sharing_a_key(const job_plan& what) const {
+    for (std::uint32_t i = 0; what.partitions > 1 && i < what.partitions; ++i)
+        if (const auto found = plans_.find(what.key(i)); found != plans_.end())
+            if (found->second->partitions == 1) return found->second.get();
+    const auto slash = what.name.rfind('/');
+    if (what.partitions > 1 || slash == std::string::npos) return nullptr;
+    const auto whole = plans_.find(std::string_view{what.name}.substr(0, slash));
+    const auto part =
+        base::parse_number<std::uint32_t>(std::string_view{what.name}.substr(slash + 1));
+    const bool is_one_of_its = whole != plans_.end() && part && whole->second->partitions > *part &&
+                               whole->second->partitions > 1 &&
+                               whole->second->key(*part) == what.name;
+    return is_one_of_its ? whole->second.get() : nullptr;
 }
 
 bool scheduling::remove(std::string_view name) {
@@ -142,7 +164,7 @@ void scheduling::tell() {
         const std::lock_guard lock{mutex_};
         if (!running_ || std::exchange(told_, true)) return;
     }
-    bell_->post([weak = weak_from_this()] {
+    attachment_->post([weak = weak_from_this()] {
         if (const auto who = weak.lock()) who->apply();
     });
 }

@@ -49,13 +49,15 @@ public:
 
 private:
     std::vector<std::shared_ptr<const job_plan>> plans() const;
+    // Null: none. REQUIRES: mutex_ is held.
+    const job_plan* sharing_a_key(const job_plan& what) const;
     void tell();
 
     // Constant after construction
     runtime::core& core_;  // while a visit or a run lasts
     const bool keeps_records_;
     const scheduler_options options_;
-    std::shared_ptr<net::attachment> bell_;
+    std::shared_ptr<net::attachment> attachment_;
     std::shared_ptr<const function_context> around_;
     mutable std::mutex mutex_;
     // Under mutex_

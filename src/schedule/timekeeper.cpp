@@ -81,38 +81,43 @@ void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
     const auto which = jobs_.of(due.entry);
     if (!which || which->paused || !which->plan->enabled) return;
     const auto occurrences = worth_offering(*which->plan, due);
-    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, occurrences.size());
-        left_out > 0) {
-        node_.log(log_level::warn, "missed occurrences not executed " +
-                                       job_field(which->plan->name) +
-                                       " count=" + std::to_string(left_out));
-        if (node_.observer)
-            node_.observer->on_missed(which->plan->name, occurrences.front(), left_out);
-    }
+    std::size_t offered = 0;
     for (const auto& occurrence : occurrences) {
+        bool in_time = false;
         if (which->plan->has_slots) {
             const auto slot = slot_of(*which->plan->when, occurrence, which->plan->partitions);
-            offer(*which, which->tracks[slot], occurrence, now);
+            in_time = offer(*which, which->tracks[slot], occurrence, now);
         } else {
-            for (auto& one : which->tracks) offer(*which, one, occurrence, now);
+            for (auto& one : which->tracks) in_time |= offer(*which, one, occurrence, now);
         }
+        if (in_time) ++offered;
     }
+    const auto left_out = due.missed + 1 - std::min<std::uint64_t>(due.missed + 1, offered);
+    if (left_out == 0) return;
+    node_.log(log_level::warn, "missed occurrences not executed " + job_field(which->plan->name) +
+                                   " count=" + std::to_string(left_out));
+    if (node_.observer) node_.observer->on_missed(which->plan->name, occurrences.front(), left_out);
 }
 
-void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
+bool timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
                        wall_instant now) {
     const auto what = occurrence_of(at);
-    const auto jitter = jitter_of(*one, what);
-    const auto late = std::max(std::chrono::floor<millis>(now - at), millis{0});
+    const auto since = std::max(std::chrono::floor<millis>(now - at), millis{0});
+    const auto delay = jitter_of(*one, what);
+    // A node that comes in the middle of the delay waits for the rest of it, and the window is from
+    // its end.
+    const auto jitter = std::max(delay - since, millis{0});
+    const auto late = std::max(since - delay, millis{0});
     const auto here = node_.loop.now();
     auto& queue = one->decisions.queue();
+    if (late > which.plan->when->lateness_max - which.plan->jitter) return false;
     const auto place = place_of(which, *one, what);
     if (asks_first(*one, what, place)) {
         queue.offer_occurrence(what, here, late, jitter);
         acquirer_.wake(one);
-        return;
+        return true;
     }
-    deferral::place_in_line where;
+    deferral::timing where;
     where.place = place;
     where.first_asks = here + jitter;
     const auto interval = interval_of(which, at);
@@ -124,6 +129,7 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
                                    deferred_poller_.phase());
     where.give_up = here + std::max(queue.rules().lateness_max - late, millis{0}) + jitter;
     if (queue.defer_occurrence(what, where)) deferred_poller_.watch(one);
+    return true;
 }
 
 // No other node is before this one in line, or nothing would tell it what the others do. A claim
@@ -148,15 +154,15 @@ std::size_t timekeeper::place_of(known_job& which, const track& one, occurrence 
         which.shares.emplace(which.plan->name, which.plan->partitions, nodes);
     }
     if (!registrar_.ranking().knows_others()) return 0;
-    return std::min(which.shares->place_in_line(one.partition, node_.me.owner), places_max);
+    return std::min(which.shares->rank(one.partition, node_.me.owner), places_max);
 }
 
-// The same on all nodes that go by each other: they ask one after the other.
-millis timekeeper::jitter_of(const track& one, occurrence what) {
-    const auto longest = one.plan->jitter;
+// The same on all nodes that go by each other, which ask one after the other, and after a restart;
+// where there is no journal, another for each process.
+millis timekeeper::jitter_of(const track& one, occurrence what) const {
     const auto uniform =
-        registrar_.ranking().knows_others() ? shared_uniform(one.key, what) : node_.uniform();
-    return std::chrono::floor<millis>(longest * uniform);
+        shared_uniform(node_.records ? one.key : one.key + '\n' + node_.me.owner, what);
+    return std::chrono::floor<millis>(one.plan->jitter * uniform);
 }
 
 // Until the next one comes due; none where that is not known.

@@ -35,11 +35,12 @@ public:
 private:
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
     void take_due(const due_occurrence& due, wall_instant now);
-    void offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
+    // False: it is too late for it.
+    bool offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
                wall_instant now);
     bool asks_first(const track& one, occurrence what, std::size_t place) const;
     std::size_t place_of(known_job& which, const track& one, occurrence what);
-    millis jitter_of(const track& one, occurrence what);
+    millis jitter_of(const track& one, occurrence what) const;
     millis interval_of(const known_job& which, wall_instant at) const;
 
     node_state& node_;

@@ -116,7 +116,7 @@ dueness look_at_schedule(const job_facts& job, const partition_facts& part,
     const auto late = around.now - expiry.count();
     const auto first = occurrence_after(job, part, position_of(job, part, around), late);
     if (!first) return seen;
-    const auto window = job.terms->rule->lateness_max + job.terms->jitter;
+    const auto window = job.terms->rule->lateness_max;
     if (!may_begin || around.now - *first <= window.count()) {
         seen.due = first;
         return seen;
@@ -287,7 +287,7 @@ job_health late(const job_facts& job, const shared_facts& around) {
     } else if (missed) {
         seen.why = "its run of " + when(*missed) +
                    " was missed and is not executed: no agent could start it within " +
-                   base::format_duration(job.terms->rule->lateness_max) +
+                   base::format_duration(job.terms->rule->lateness_max - job.terms->jitter) +
                    " (misfire, misfire_window)";
         seen.since = seen.missed = missed;
     }

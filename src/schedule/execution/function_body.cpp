@@ -55,14 +55,14 @@ public:
         work->what = what_;
         work->now = told_of(order);
         std::weak_ptr<function_body> weak = self;
-        const auto perform = [work, weak, bell = around_->bell] {
+        const auto perform = [work, weak, to_loop = around_->to_loop] {
             work->perform();
-            bell->post([weak] {
+            to_loop->post([weak] {
                 if (const auto who = weak.lock()) who->finish();
             });
         };
         try {
-            around_->threads->submit(perform);
+            around_->threads->submit_alone(perform);
         } catch (const std::system_error& error) {
             how.started = false;
             how.reason = std::string{"there is no thread for it: "} + error.what();
@@ -79,7 +79,7 @@ public:
 
     void extend(instant, instant) override {}
     void stop(stop_cause) override { told_.request_stop(); }
-    void hurry() override { told_.request_stop(); }
+    void force_stop() override { told_.request_stop(); }
 
 private:
     void finish() {
@@ -100,7 +100,7 @@ private:
             now.save_checkpoint = [way = around_->home,
                                    save = order.save_checkpoint](std::string_view text) {
                 // A copy of it may outlive the run, and all of pawl.
-                if (way->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+                if (way->is_forked_child()) throw std::logic_error{net::opened_before_fork};
                 const runtime::link::visit on{*way};
                 return on ? on.loop().wait_for(save(std::string{text})).value() : false;
             };

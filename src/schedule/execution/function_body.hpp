@@ -25,7 +25,7 @@ namespace pawl::schedule {
 struct function_context {
     net::loop& where;
     std::shared_ptr<runtime::link> home;
-    std::shared_ptr<net::attachment> bell;  // of the loop
+    std::shared_ptr<net::attachment> to_loop;
     std::shared_ptr<net::blocking_pool> threads;
     std::stop_source ending;  // of the context in which all of it runs
 };

@@ -22,6 +22,14 @@ namespace {
 
 using boost::asio::awaitable;
 
+// What becomes of a run that ends between two attempts.
+work_result ended_without_attempt(const run_end& last) {
+    work_result nothing;
+    nothing.exit_status = last.exit_status;
+    nothing.reason = last.reason;
+    return nothing;
+}
+
 constexpr std::size_t beats_at_once_max = 500;
 
 run_start started_by(const run_request& what, run_start start) {
@@ -163,7 +171,7 @@ awaitable<run_end> runner::carry_out(std::shared_ptr<active_run> run, lease* hel
                                  instant stop_at, instant valid_until) {
             const auto who = weak.lock();
             if (who && who->doing && valid_until <= loop.now())
-                who->doing->hurry();
+                who->doing->force_stop();
             else if (who)
                 who->extend(stop_at, valid_until, ttl);
         });
@@ -241,6 +249,9 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     } else if (held && begun.outcome == begin_outcome::already_run && is_finished(begun.status)) {
         // The node that ran it was lost before it could tell the store.
         held->mark_done();
+    } else if (held) {
+        auto looking = runs::is_left_to_resume(node_.records, start, begun);
+        if (co_await std::move(looking)) held->mark_not_started();
     }
     if (held) {
         auto releasing = held->async_release();
@@ -333,15 +344,13 @@ awaitable<run_end> runner::attempt_until_over(std::shared_ptr<active_run> run, l
         run->cause.reset();
         auto pausing = pause(run, *wait);
         co_await std::move(pausing);
-        if (run->cause) {
-            work_result nothing;
-            nothing.exit_status = last.exit_status;
-            nothing.reason = last.reason;
-            co_return judge(*run, nothing, held);
-        }
+        if (run->cause) co_return judge(*run, ended_without_attempt(last), held);
         ++tries;
         auto beginning_again = begin_again(run, last);
         co_await std::move(beginning_again);
+        // The journal may have been slow, and nothing was there that could be told to stop.
+        if (node_.stopping && !run->cause) run->cause = stop_cause::shutdown;
+        if (run->cause) co_return judge(*run, ended_without_attempt(last), held);
     }
 }
 

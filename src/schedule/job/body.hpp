@@ -69,7 +69,7 @@ public:
     virtual void stop(stop_cause why) = 0;
     // The lease was lost before trust in it had ended, and another node may hold the key: ends as
     // fast as may be. Also before run().
-    virtual void hurry() = 0;
+    virtual void force_stop() = 0;
 };
 
 using body_maker = std::function<std::shared_ptr<body>(output_sink)>;

@@ -6,7 +6,7 @@
 
 namespace pawl::schedule {
 
-void deferral::add(occurrence which, const place_in_line& where) {
+void deferral::add(occurrence which, const timing& where) {
     entry one;
     one.which = which;
     one.where = where;

@@ -32,7 +32,7 @@ constexpr millis hold_back_unread{250};
 // Used by one thread at a time.
 class deferral {
 public:
-    struct place_in_line {
+    struct timing {
         std::size_t place = 0;  // how many nodes ask before this one
         instant first_asks{};   // when the first of them does
         instant first_look{};
@@ -42,7 +42,7 @@ public:
             instant::max();  // when the next occurrence is asked for, if it is known
     };
     // REQUIRES: it is not among them.
-    void add(occurrence which, const place_in_line& where);
+    void add(occurrence which, const timing& where);
     // When it is too late to begin; nothing: it was not among them.
     std::optional<instant> take(occurrence which);
     bool has(occurrence which) const;
@@ -77,7 +77,7 @@ public:
 private:
     struct entry {
         occurrence which{};
-        place_in_line where;
+        timing where;
         instant free_since{};  // when the first in line may have asked with success
         instant look_at{};
         bool was_held = false;    // since it came due

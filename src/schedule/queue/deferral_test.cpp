@@ -38,8 +38,8 @@ constexpr queue_rules at_least_once{overlap::skip, delivery::at_least_once};
 constexpr queue_rules in_line{overlap::queue, delivery::at_least_once};
 
 // Due at 0 ms, at this place in the line.
-deferral::place_in_line place_of(std::size_t place, long due = 0) {
-    deferral::place_in_line where;
+deferral::timing place_of(std::size_t place, long due = 0) {
+    deferral::timing where;
     where.place = place;
     where.first_asks = at(due);
     where.hold_back = hold_back_of(place, millis{1'000});

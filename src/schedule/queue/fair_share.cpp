@@ -37,7 +37,7 @@ fair_shares::fair_shares(std::string_view job, std::uint32_t count, std::vector<
         std::uint64_t highest = 0;
         for (std::size_t node = 0; node < nodes_.size(); ++node) {
             if (load[node] >= full) continue;
-            const auto ranked = rank(node, partition);
+            const auto ranked = weight(node, partition);
             if (chosen < nodes_.size() && ranked <= highest) continue;
             chosen = node;
             highest = ranked;
@@ -48,30 +48,30 @@ fair_shares::fair_shares(std::string_view job, std::uint32_t count, std::vector<
     }
 }
 
-std::uint64_t fair_shares::rank(std::size_t node, std::uint32_t partition) const noexcept {
+std::uint64_t fair_shares::weight(std::size_t node, std::uint32_t partition) const noexcept {
     return stable_hash(hashes_[node] ^ stable_hash(job_ ^ (partition + 1)));
 }
 
-std::size_t fair_shares::place_in_line(std::uint32_t partition, std::string_view node) const {
+std::size_t fair_shares::rank(std::uint32_t partition, std::string_view node) const {
     base::ensure(partition < first_.size());
     const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), node);
     if (found == nodes_.end() || *found != node) return nodes_.size();
     const auto asked = static_cast<std::size_t>(found - nodes_.begin());
     const std::size_t first = first_[partition];
     if (asked == first) return 0;
-    const auto own = rank(asked, partition);
+    const auto own = weight(asked, partition);
     std::size_t place = 1;
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
         if (other == first || other == asked) continue;
-        const auto ranked = rank(other, partition);
+        const auto ranked = weight(other, partition);
         if (ranked > own || (ranked == own && other < asked)) ++place;
     }
     return place;
 }
 
-std::size_t place_in_line(std::string_view job, std::uint32_t partition, std::uint32_t count,
-                          const std::vector<std::string>& nodes, std::string_view node) {
-    return fair_shares{job, count, nodes}.place_in_line(partition, node);
+std::size_t rank_of(std::string_view job, std::uint32_t partition, std::uint32_t count,
+                    const std::vector<std::string>& nodes, std::string_view node) {
+    return fair_shares{job, count, nodes}.rank(partition, node);
 }
 
 }  // namespace pawl::schedule

@@ -22,12 +22,12 @@ public:
     // over 64 nodes, so keep it while the nodes stay the same.
     fair_shares(std::string_view job, std::uint32_t count, std::vector<std::string> nodes);
 
-    // The place of `node` in the line for this partition, from 0; the number of nodes for one that
+    // How many nodes come before `node` at this partition; the number of nodes for one that
     // is not among them. REQUIRES: partition < count.
-    std::size_t place_in_line(std::uint32_t partition, std::string_view node) const;
+    std::size_t rank(std::uint32_t partition, std::string_view node) const;
 
 private:
-    std::uint64_t rank(std::size_t node, std::uint32_t partition) const noexcept;
+    std::uint64_t weight(std::size_t node, std::uint32_t partition) const noexcept;
 
     std::uint64_t job_;
     std::vector<std::string> nodes_;
@@ -35,11 +35,11 @@ private:
     std::vector<std::uint32_t> first_;   // for each partition: the node that is first in line
 };
 
-// The place of `node` in the line for this partition, from 0; `nodes.size()` for one that is not
+// How many nodes come before `node` at this partition; `nodes.size()` for one that is not
 // among them. REQUIRES: nodes are sorted and distinct. Every node is first in line for
 // floor(count/n) or ceil(count/n) of the partitions; a node that joins or leaves moves few others.
 // Works out all shares for this one answer.
-std::size_t place_in_line(std::string_view job, std::uint32_t partition, std::uint32_t count,
-                          const std::vector<std::string>& nodes, std::string_view node);
+std::size_t rank_of(std::string_view job, std::uint32_t partition, std::uint32_t count,
+                    const std::vector<std::string>& nodes, std::string_view node);
 
 }  // namespace pawl::schedule

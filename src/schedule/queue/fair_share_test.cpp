@@ -20,7 +20,7 @@ std::vector<std::string> nodes_named(std::size_t count, const std::string& stem 
 std::string first_of(const fair_shares& shares, std::uint32_t partition,
                      const std::vector<std::string>& nodes) {
     for (const auto& each : nodes)
-        if (shares.place_in_line(partition, each) == 0) return each;
+        if (shares.rank(partition, each) == 0) return each;
     return "none";
 }
 
@@ -46,15 +46,15 @@ TEST(FairShare, EveryNodeHasAPlaceOfItsOwnInEachLine) {
     const fair_shares shares{"report", 40, nodes};
     for (std::uint32_t partition = 0; partition < 40; ++partition) {
         std::vector<std::size_t> places;
-        for (const auto& each : nodes) places.push_back(shares.place_in_line(partition, each));
+        for (const auto& each : nodes) places.push_back(shares.rank(partition, each));
         std::sort(places.begin(), places.end());
         for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(places[i], i) << partition;
     }
 }
 
 TEST(FairShare, ANodeThatIsNotAmongThemStandsBehindTheLine) {
-    EXPECT_EQ(place_in_line("report", 0, 4, nodes_named(3), "stranger"), 3U);
-    EXPECT_EQ(place_in_line("report", 0, 4, {}, "stranger"), 0U);
+    EXPECT_EQ(rank_of("report", 0, 4, nodes_named(3), "stranger"), 3U);
+    EXPECT_EQ(rank_of("report", 0, 4, {}, "stranger"), 0U);
 }
 
 // Goal: a rolling restart does not send all the work round. Method: each node leaves in turn, and

@@ -60,8 +60,7 @@ bool key_queue::knows(pawl::occurrence occurrence) {
     return wants_any(names);
 }
 
-bool key_queue::defer_occurrence(pawl::occurrence occurrence,
-                                 const deferral::place_in_line& where) {
+bool key_queue::defer_occurrence(pawl::occurrence occurrence, const deferral::timing& where) {
     if (knows(occurrence) || deferred_.has(occurrence)) return false;
     deferred_.add(occurrence, where);
     return true;

@@ -81,7 +81,7 @@ public:
     // others.
     void offer_occurrence(pawl::occurrence occurrence, instant now, millis late, millis hold_back);
     // It has come due, and others are to ask for it first. False where it is wanted here already.
-    bool defer_occurrence(pawl::occurrence occurrence, const deferral::place_in_line& where);
+    bool defer_occurrence(pawl::occurrence occurrence, const deferral::timing& where);
     // One that was left to others is asked for from now on, and no longer than was said then. False
     // where it is not left to them any more.
     bool ask_for_deferred(pawl::occurrence occurrence, instant now);

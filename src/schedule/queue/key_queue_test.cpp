@@ -91,7 +91,7 @@ TEST(KeyQueue, AsksForWhatWasLeftToOthersUntilThatIsTooLate) {
     for (const bool is_late : {false, true}) {
         const auto asked = is_late ? now + 10min + 1s : now + 9min + 59s;
         key_queue queue{in_order()};
-        deferral::place_in_line behind;
+        deferral::timing behind;
         behind.place = 1;
         behind.first_asks = now + 9min + 30s;
         behind.give_up = now + 10min;

@@ -80,7 +80,6 @@ void skip_recorder::take_skipped(track& which, skips& left) {
         if (left.back().what.why != skip_reason::not_its_turn) continue;
         const auto asked_within = hold_back_far + 2 * node_.engine->settings().timeout;
         left.back().write_from = node_.loop.now() + which.plan->jitter + asked_within;
-        tell(which, left.back());
     }
     while (left.size() > skips_kept_max) left.pop_front();
 }

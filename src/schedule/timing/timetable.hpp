@@ -11,8 +11,10 @@
 
 #include "time/cron.hpp"
 
+#include <pawl/policies.hpp>
 #include <pawl/types.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,13 +39,21 @@ inline wall_instant wall_of(pawl::occurrence occurrence) noexcept {
 
 // An occurrence that came due this long ago counts as missed, not as a little late.
 constexpr millis lateness_tolerated{10'000};
+// What is on time takes a moment, too: no window is shorter.
+constexpr millis lateness_least{1'000};
+
+// How late a run may begin, beyond its jitter.
+constexpr millis lateness_of(misfire how, millis window) {
+    const auto whole = std::max(window, lateness_least);
+    return how == misfire::skip ? std::min(whole, lateness_tolerated) : whole;
+}
 
 struct occurrence_rule {
     time::cron when;
     time::zone where{};
     time::transitions policy{};
-    // How late an occurrence may be handed out at all: the misfire window, or lateness_tolerated
-    // where misfires are to be skipped.
+    // How late an occurrence may be handed out at all: lateness_of() its job, and the longest
+    // jitter, as it may be that late without being missed.
     millis lateness_max{3'600'000};
 };
 

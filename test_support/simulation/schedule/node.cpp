@@ -252,6 +252,7 @@ std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
         plan->lease.ttl = wanted.ttl;
         plan->lease.delivery = plan->mode();
         plan->jitter = wanted.jitter;
+        if (plan->when) plan->when->lateness_max += wanted.jitter;
         plan->partitions = now.partitions;
         plan->has_slots = now.has_slots;
         plan->keep_runs = 100'000;  // the referee reads them at the end
