@@ -7,7 +7,8 @@
 
 namespace pawl {
 
-// Used as std::optional is, and converts to one. The difference: a temporary cannot be tested.
+// What was acquired, or nothing. Used as std::optional is, no more thread-safe than one, and
+// converts to one. The difference: a temporary cannot be tested.
 // `if (locks.try_acquire(key, options)) work();` would release the lease before work() begins, and
 // does not compile. Give it a name: `if (auto lease = locks.try_acquire(key, options)) work();`
 template <class Held>
@@ -50,6 +51,7 @@ public:
     // Lets go of what was acquired. The object is empty then.
     void reset() noexcept { held_.reset(); }
 
+    // What was acquired, or nothing; the object is empty then.
     operator std::optional<Held>() && { return std::exchange(held_, std::nullopt); }
 
 private:

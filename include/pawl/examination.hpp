@@ -40,6 +40,7 @@ struct examination {
     // and what it works on. For the report of a drill.
     std::string fence_statement;
 
+    // What was found; empty: there is nothing to say.
     std::vector<finding> findings;
 };
 

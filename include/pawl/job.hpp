@@ -53,7 +53,8 @@ struct run {
     // Saves how far the work has come, fenced by the token. At most 64 KiB. False: a newer run has
     // the work, or this one is over, and nothing was saved; return. Blocks until it is saved.
     // Throws option_error if there is no journal or the text is too long, and store_error if the
-    // journal failed or a newer run of the job has saved one: to continue is up to the body.
+    // journal failed or a newer run of the job has saved one: to continue is up to the body. False
+    // also after the end of its `locks`; std::logic_error in the child of a fork().
     [[nodiscard]] bool checkpoint(std::string_view text) const;
 
     // What checkpoint() calls. Empty: there is no journal. To test a body, set your own.
@@ -70,7 +71,8 @@ struct job {
     lease_options lease{};
 
     // What to do. Required. Called on a thread that may block; what it throws is the reason of its
-    // failure.
+    // failure. Of a job with partitions or slots a scheduler calls its one copy on several threads
+    // at once.
     std::function<void(const run&)> body{};
 
     // How long locks::run() waits for a busy key. Default: not at all. A scheduler ignores it.

@@ -24,8 +24,9 @@ constexpr std::size_t lease_set_max = 64;
 // One handle is used by one thread at a time, and may be moved between threads. valid(), token()
 // and stop_token() may be called from any thread while none moves or releases the handle. A handle
 // that was moved from or released is empty: it has no leases, is not valid, and its stop token has
-// fired. mark_not_started() and release() throw std::logic_error on it. In the child of a fork()
-// the handle is dead, as a lease is.
+// fired; valid_until() is instant::min(), lost() is nothing, renew() is false, and token() throws
+// std::out_of_range. mark_not_started() and release() throw std::logic_error on it. In the child of
+// a fork() the handle is dead, as a lease is: renew() is false, and release() is `lost`.
 class [[nodiscard]] lease_set {
 public:
     // For pawl itself. Without leases the handle is empty. REQUIRES: in byte order of their keys,

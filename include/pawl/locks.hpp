@@ -110,10 +110,10 @@ public:
     // operation contacts a server, not this call.
     [[nodiscard]] static locks open(std::string_view url, open_options options = {});
 
-    // Opens a store of your own, which keeps no journal. `make` is called once, with the executor
-    // to run on, and what it throws is thrown on. `settings` are not checked: see store_settings
-    // for their bounds. Throws option_error if `options.journal` names one, and for
-    // `options.connections`.
+    // Opens a store of your own, which keeps no journal. `make` is called once, on this thread and
+    // with the executor to run on, and what it throws is thrown on. `settings` are not checked: see
+    // store_settings for their bounds. Throws option_error if `make` returns null, if
+    // `options.journal` names one, and for `options.connections`.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
     [[nodiscard]] static locks open(const store_factory& make, store_settings settings,
                                     open_options options = {});
@@ -237,8 +237,8 @@ public:
     [[nodiscard]] boost::asio::awaitable<std::optional<record>> async_inspect(std::string_view key);
 
     // A page of records in byte order of their keys: those that start with `prefix` and come after
-    // `after`. Pass page::next as `after` to get the next page. Throws option_error unless `limit`
-    // is 1 to 1000.
+    // `after`, free ones and pawl's own (`pawl/…`) included. Neither is checked as a key is. Pass
+    // page::next as `after` to get the next page. Throws option_error unless `limit` is 1 to 1000.
     [[nodiscard]] page list(std::string_view prefix = {}, std::string_view after = {},
                             std::size_t limit = 100);
     [[nodiscard]] boost::asio::awaitable<page> async_list(std::string_view prefix = {},
@@ -271,9 +271,9 @@ public:
     [[nodiscard]] boost::asio::awaitable<bool> async_drain(millis longest,
                                                            std::stop_token stop = {});
 
-    // The journal that records runs; null where there is none. Its verbs, in
-    // <pawl/spi/journal.hpp>, are awaited on get_executor(). Throws store_error if it cannot be
-    // opened.
+    // The journal that records runs; null where there is none. Its operations, in
+    // <pawl/spi/journal.hpp>, are awaited on get_executor(), so use it no longer than this object.
+    // A `limit` beyond page_limit_max is cut to it. Throws store_error if it cannot be opened.
     [[nodiscard]] std::shared_ptr<journal> run_journal();
 
     // What the store says about its own health, as `pawl doctor` shows it.
@@ -374,7 +374,7 @@ public:
 
     // The `async_` calls of above with a completion token of Asio as the last argument; see
     // <pawl/completion.hpp>. They return what the token makes of the answer. async_lead() and
-    // async_run_partitions() are awaited only. A job outlives its run.
+    // async_run_partitions() are awaited only.
     template <completion_token<acquired<lease>> Token>
     [[nodiscard]] auto async_try_acquire(std::string_view key, lease_options options,
                                          Token&& token) {

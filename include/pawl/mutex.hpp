@@ -51,7 +51,8 @@ private:
 // The calls that lock throw store_error if the store failed, and hold nothing then. They must not
 // be made from pawl's own loop. The `locks` object may be moved. After its end they throw
 // store_error with errc::closed, and what was locked is lost (loss_reason::closed). In the child of
-// a fork() it is lost as well: unlock() does nothing, and what locks throws std::logic_error.
+// a fork() it is lost as well: unlock() does nothing, unlock_and_wait() is `lost`, renew() is
+// false, check() throws lease_lost, and lease() and what locks throw std::logic_error.
 class mutex {
 public:
     // Asks no store. Throws option_error for a key or options that locks::try_acquire() rejects,
@@ -98,8 +99,9 @@ public:
     // ends the lease then.
     void unlock();
 
-    // As unlock(), but waits for the store's answer, with one retry. `lost`: the lease had ended
-    // before, so others may have held the key meanwhile.
+    // As unlock(), but waits for the store's answer, with one retry, and blocks and throws as
+    // lease::release() does. `lost`: the lease had ended before, so others may have held the key
+    // meanwhile.
     [[nodiscard]] release_outcome unlock_and_wait();
 
     // The lease of the calling thread, for its token, its stop token and valid(). Valid until

@@ -31,7 +31,8 @@ class observer {
 public:
     virtual ~observer() = default;
 
-    // A claim ended after `waited`.
+    // A claim ended, `waited` after the call: acquire_jitter and the wait for other threads of this
+    // process are part of it.
     virtual void on_acquire(std::string_view /*key*/, acquire_outcome, millis /*waited*/) {}
 
     // A renewal ended. Renewed: the lease is valid for longer. Not renewed with failures: there was
@@ -48,7 +49,8 @@ public:
     // A lease was released, or its release was given up on, after it had been held for `held_for`.
     virtual void on_release(std::string_view /*key*/, fence_token, millis /*held_for*/) {}
 
-    // An operation such as "acquire", "renew", "release" or "journal" failed.
+    // An operation failed: "acquire", "renew", "release", "withdraw", "wait_change", "list" or
+    // "journal".
     virtual void on_store_failure(std::string_view /*operation*/, const failure&) {}
 };
 

@@ -43,12 +43,14 @@ struct partition {
     std::stop_token stop{};
 };
 
-// Called on a thread of its own for each partition that is held.
+// Called on a thread of its own for each partition that is held, so on several at once: each call
+// has a copy of the body of its own, and shares what that refers to.
 using partition_body = std::function<void(const partition&)>;
 
 // The most partitions of one name. Each one that is held needs a thread.
 constexpr std::uint32_t partitions_max = 1024;
 
+// How a process takes part; each member has a default.
 struct partition_options {
     // The options of every partition's lease, and of the lease by which the member shows itself. A
     // dead member's partitions are free after the ttl. Default: a ttl of 30 s. See validate() and

@@ -6,6 +6,7 @@
 
 namespace pawl {
 
+// How a run stands.
 enum class run_status {
     started,    // it runs, or its end is not known yet
     completed,  // the work was done

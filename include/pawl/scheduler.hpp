@@ -71,8 +71,9 @@ struct schedule_options {
     // An occurrence that no node could run in time. Default: run_once.
     pawl::misfire misfire = pawl::misfire::run_once;
 
-    // How late a run may begin. Default: 1 h. 0 to 365 days, and at most the store's retention
-    // where occurrences are remembered. 0: a run that is a moment late does not begin.
+    // How late a run may begin, beyond its jitter. Default: 1 h. 0 to 365 days; less than a second
+    // counts as one, as what is on time takes a moment. With jitter at most the store's retention
+    // where occurrences are remembered.
     millis misfire_window{3'600'000};
 
     // An occurrence whose predecessor still runs. Default: skip.
@@ -82,7 +83,8 @@ struct schedule_options {
     // says.
     std::optional<pawl::delivery> delivery{};
 
-    // A random delay of 0 to this before the claim. Default: 0, no delay. At most 24 h.
+    // A delay of 0 to this before the claim, random by the occurrence. Default: 0, no delay. At
+    // most 24 h.
     millis jitter{0};
 
     // What follows after a failure. Default: no further attempt.
@@ -126,7 +128,9 @@ class schedule_observer {
 public:
     virtual ~schedule_observer() = default;
 
-    // The scheduler knows where its schedules stand, and they fire from now on.
+    // The scheduler knows where its schedules stand, and they fire from now on. Once for each
+    // run(). Where the journal could not be read, none fires until it is known which jobs are
+    // paused.
     virtual void on_ready() {}
 
     // A run began, so long after it was due. A token of 0: it runs without a lease.
@@ -148,6 +152,7 @@ public:
     virtual void log(log_level, std::string_view /*line*/) {}
 };
 
+// How a process takes part; each member has a default.
 struct scheduler_options {
     // The name of this node, for people to read; the journal cuts it at 256 bytes. Default: empty,
     // the name of the host.
@@ -169,7 +174,8 @@ struct scheduler_options {
 // Runs jobs by their schedules. Thread-safe. It uses its `locks` until that ends, which ends run().
 class scheduler {
 public:
-    // Throws option_error for options out of their bounds. Does not ask the store.
+    // Throws option_error for options out of their bounds, and std::logic_error for `locks` that
+    // were moved from or closed, and in the child of a fork(). Does not ask the store.
     [[nodiscard]] explicit scheduler(locks& where, scheduler_options options = {});
 
     // May come after the end of its `locks`. REQUIRES: no run() is active.
@@ -181,7 +187,8 @@ public:
     // the same job excludes it. Does not ask the store.
     // Throws option_error for a wrong expression (with the column of its fault), a wrong zone and
     // options out of their bounds. It does so for a job without a body, for a name that is there
-    // already, and for an empty expression without a journal. In a forked child: std::logic_error.
+    // already, for a key of another job's (partitions and slots have NAME/0 and so on), and for an
+    // empty expression without a journal. In a forked child: std::logic_error.
     void add(const job& what, const schedule_options& when);
 
     // Removes a job. Its active runs continue. False: it is not there. Throws std::logic_error in
@@ -193,14 +200,16 @@ public:
     // renewed. Then it tells them to stop, waits for them, and releases. It waits for a body that
     // does not heed its stop token.
     // The end of its `locks` ends it as `stop` does, and from then on it throws errc::closed.
-    // Throws store_error if the journal cannot be opened, and option_error if it runs already.
+    // Throws store_error if the journal cannot be opened, option_error if it runs already, and
+    // std::logic_error on pawl's own loop and in the child of a fork().
     // Failures of the store and the journal while it runs do not end it.
     void run(std::stop_token stop);
     // The same for Asio programs. Await it on any executor.
     [[nodiscard]] boost::asio::awaitable<void> async_run(std::stop_token stop);
 
-    // When a job is due next, by its schedule; nothing for one that never is, or is not there.
-    // Throws as remove() does.
+    // When a job is due next, by its schedule and this machine's clock, without `jitter`, and
+    // whether or not it is paused; nothing for one that never is, or is not there. Throws as
+    // remove() does.
     [[nodiscard]] std::optional<std::chrono::system_clock::time_point> next(
         std::string_view name) const;
 

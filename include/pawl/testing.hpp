@@ -80,8 +80,8 @@ public:
 
     // Takes the key from its holder, whose process hears of it at once unless it is frozen, also
     // while the store fails: the stop token fires, and lease::lost() is loss_reason::taken. False:
-    // the key was not held. Uses up no failure that is planned. Throws std::logic_error where
-    // advance() does.
+    // the key was not held, or is none. Uses up no failure that is planned. Throws std::logic_error
+    // where advance() does.
     bool lose(std::string_view key);
 
     // The next `times` operations at the store fail, whichever process asks. One that fails with
@@ -90,7 +90,8 @@ public:
     // Throws option_error for `times` below 1.
     void fail_next(errc why, int times = 1);
 
-    // All operations fail so, until recover().
+    // All operations fail so, until recover(). Replaces what fail_next() planned, and the other way
+    // round.
     void fail_all(errc why);
 
     // The store works again.

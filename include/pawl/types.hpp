@@ -34,7 +34,8 @@ constexpr std::int64_t number(occurrence which) noexcept {
     return static_cast<std::int64_t>(which);
 }
 
-// The occurrence that was due at `when`, to the millisecond below.
+// The occurrence that was due at `when`, to the millisecond below. Not checked: before 1970 it is
+// negative, behind 9999 it is above occurrence_max, and a claim of either is rejected.
 [[nodiscard]] constexpr occurrence occurrence_at(
     std::chrono::system_clock::time_point when) noexcept {
     return occurrence{std::chrono::floor<millis>(when.time_since_epoch()).count()};

@@ -7,6 +7,7 @@
 
 namespace pawl {
 
+// What an operation answers, or how it failed, once it is awaited.
 template <class T>
 using async = boost::asio::awaitable<result<T>>;
 

@@ -364,7 +364,7 @@ public:
     // run finds it already_run. A row of another occurrence or job under this id is rejected.
     virtual async<begin_result> begin(run_start start) = 0;
 
-    // One answer for each, in order. Costs one write for all.
+    // Of 500 runs at most: one answer for each, in order. Costs one write for all.
     virtual async<std::vector<heartbeat_result>> heartbeat(std::span<const run_ref> runs) = 0;
 
     // Saves how far the run has come. Also false when a newer token of the same job and partition
@@ -392,7 +392,10 @@ public:
 
     // -- runs, by others
 
+    // The run with this id; nothing where there is none.
     virtual async<std::optional<run_record>> find_run(std::string id) = 0;
+
+    // The run of this occurrence; nothing where it has none.
     virtual async<std::optional<run_record>> find_occurrence(std::string job,
                                                              std::uint32_t partition,
                                                              pawl::occurrence occurrence) = 0;
@@ -401,7 +404,7 @@ public:
     // 1 to page_limit_max. A row that is taken over keeps its place.
     virtual async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) = 0;
 
-    // The events of a run, the oldest first.
+    // The events of a run, the oldest first; none where there is no such run.
     virtual async<std::vector<run_event>> history(std::string id) = 0;
 
     // At most bytes_max from `offset`, none of them beyond a gap. Nothing when there is no such
@@ -410,7 +413,8 @@ public:
                                                           std::size_t bytes_max) = 0;
 
     // True if the run is not over and will be told, or was told before. An abandoned one ends as
-    // cancelled at once; one that its runner or judge would leave `abandoned` does so then.
+    // cancelled at once; one that its runner or a reconciler would leave `abandoned` does so then.
+    // False where there is no such run.
     virtual async<bool> request_cancel(std::string id, std::string by) = 0;
 
     // Runs that are started and without a heartbeat for longer than their heartbeat_timeout, in a
@@ -431,6 +435,7 @@ public:
 
     // -- the control state
 
+    // All pauses, triggers, cancels and orphans; of each kind control_entries_max at most.
     virtual async<control_state> read_control_state() = 0;
 
     // False if there is a trigger, or a run, with this id. `at` is the journal's.
@@ -448,15 +453,19 @@ public:
     // Adds and replaces. Answers with the entries as they are now, in order (see job_entry::since).
     virtual async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) = 0;
 
-    // Removes entries that this node published last.
+    // Removes entries that this node published last; says how many went.
     virtual async<std::size_t> retire(std::vector<std::string> names, std::string node) = 0;
 
     // In byte order of their names, those after `after`. `limit` is 1 to page_limit_max.
     virtual async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) = 0;
+
+    // The entry of this job; nothing where there is none.
     virtual async<std::optional<job_entry>> find_job(std::string name) = 0;
 
     // The times of the entry are the journal's.
     virtual async<void> node_heartbeat(node_entry me) = 0;
+
+    // Removes the entry of a node. That there is none is no failure.
     virtual async<void> node_leave(std::string id) = 0;
 
     // Those that were seen within a day, by name; of more than page_limit_max, those seen last.
@@ -464,6 +473,7 @@ public:
 
     // -- the audit
 
+    // Adds an entry, and answers with it as it is stored, with its hash.
     virtual async<audit_entry> append_audit(audit_draft what) = 0;
 
     // Entries with a lower sequence than `before` (0: from the newest), the newest first. `limit`

@@ -152,9 +152,9 @@ public:
     // `occurrence` as done. Then the mark goes in the same atomic step: last_done = occurrence - 1.
     virtual async<bool> withdraw(withdrawal given_up) = 0;
 
-    // Extends many leases at once: one answer each, in order. Only a live holder with this token
-    // extends its lease, and never to an earlier end. It creates no record, and takes nothing back
-    // that was granted since. A failure means unknown for all.
+    // Extends many leases at once, 512 at most: one answer each, in order. Only a live holder with
+    // this token extends its lease, and never to an earlier end. It creates no record, and takes
+    // nothing back that was granted since. A failure means unknown for all.
     virtual async<std::vector<renewal>> renew(std::span<const held_lease> leases) = 0;
 
     // Ends a lease. True if this token was the live holder. Otherwise nothing has changed but

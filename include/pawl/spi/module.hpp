@@ -33,6 +33,7 @@ constexpr std::uint32_t engine_interface = 4;
 
 // Where an engine runs. One thread at a time drives the executor, and every verb is awaited on it.
 struct engine_context {
+    // For all that the engine does.
     boost::asio::any_io_executor executor;
 
     // Pawl's own, for engines that are built from its source: yours needs none. Never null.
@@ -47,10 +48,14 @@ struct engine_context {
 // What one URL asks for. Both functions throw store_error if the store cannot be opened. The first
 // verb contacts a server, not these.
 struct engine_plan {
+    // What the URL says that concerns every engine.
     store_settings settings{};
+
+    // Called once for each locks::open(), on its thread. Must not return null.
     std::function<std::shared_ptr<lease_store>(const engine_context&)> make{};
 
-    // Empty: the engine keeps no journal of runs.
+    // Called on the executor with the first use of the journal, and again after it threw. Empty:
+    // the engine keeps no journal of runs.
     std::function<std::shared_ptr<journal>(const engine_context&)> make_journal{};
 
     // What the URL says about where and how to connect, such as "sslmode=", which cannot hold over
@@ -86,12 +91,14 @@ struct engine_module {
     // The version of pawl whose internals it uses. Empty: it uses the public headers only.
     std::string_view built_with{};
 
+    // One for each scheme.
     std::vector<engine_entry> engines{};
 };
 
 // Adds engines that are linked into the program. Their URLs are known from then on, before those of
-// modules. Call it before the first locks::open(). Throws option_error for a scheme that is taken.
-// Thread-safe.
+// modules. Call it before the first locks::open(). The module is copied; the texts that its
+// string_views show must live until the process ends. Throws option_error for a scheme that is
+// taken. Thread-safe.
 void register_engines(const engine_module& module);
 
 }  // namespace pawl

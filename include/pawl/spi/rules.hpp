@@ -53,7 +53,9 @@ struct lease_record {
 
     std::optional<occurrence> last_done{};
 
+    // Whether the lease, or the cooldown, lasts.
     bool live(const store_time& now) const noexcept { return now.elapsed < until; }
+    // The same, and it has a holder.
     bool held(const store_time& now) const noexcept { return live(now) && number(holder) != 0; }
 };
 

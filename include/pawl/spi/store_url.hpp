@@ -21,7 +21,7 @@ namespace pawl {
 // would do, and never the secret. Not thread-safe.
 class store_url {
 public:
-    // Throws for what is no such URL, with the column.
+    // Throws for what is no such URL, with the column, and for a parameter that is given twice.
     explicit store_url(std::string_view text);
     ~store_url();
     store_url(const store_url&) = delete;
@@ -54,7 +54,7 @@ public:
     // The parameter of this name. Nothing: the URL has none.
     std::optional<std::string> text(std::string_view name);
 
-    // The same, such as 1m30s. Throws for what is no duration.
+    // The same, such as 1m30s: 0 to ten years. Throws for what is no such duration.
     std::optional<millis> duration(std::string_view name);
 
     // The index of the value among those allowed. Throws for another.
