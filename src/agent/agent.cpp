@@ -179,7 +179,7 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
         }
         if (me.stop_.stop_requested()) {
             me.log(log_level::warn, signal_name(which) + " again: stopping active runs now");
-            me.dispatcher_->hurry();
+            me.dispatcher_->force_stop();
             continue;
         }
         me.drain(signal_name(which));

@@ -263,7 +263,7 @@ void command_body::stop(stop_cause why) {
 }
 
 // Also when it was told to stop before, which left it more time. The guard keeps to the earliest.
-void command_body::hurry() {
+void command_body::force_stop() {
     if (!stopped_) stopped_ = stop_cause::lost;
     called_off_.set();
     if (!child_) return;

@@ -62,7 +62,7 @@ public:
     boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
     void extend(instant stop_at, instant kill_at) override;
     void stop(schedule::stop_cause why) override;
-    void hurry() override;
+    void force_stop() override;
 
 private:
     void open_socket(run_verbs verbs, exec::command& wanted);

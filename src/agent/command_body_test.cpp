@@ -297,7 +297,7 @@ TEST(CommandBody, AKeyThatAnotherClientHoldsLeavesItNoGrace) {
     job.grace = 10min;
     const auto ended = fixture.run(job, order_of(), when_ready([](schedule::body& body) {
                                        body.stop(stop_cause::lost);
-                                       body.hurry();
+                                       body.force_stop();
                                    }));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 137);

@@ -68,7 +68,7 @@ TEST(IllBehaved, ALostLeaseShortensTheGrace) {
     what.on_output = [&](schedule::body& body, const std::string&) {
         asked = lease_clock::now();
         body.stop(stop_cause::cancelled);
-        body.hurry();
+        body.force_stop();
     };
     const auto ended = fixture.run(job, order_of(), what);
     EXPECT_GE(lease_clock::now() - asked, 200ms);

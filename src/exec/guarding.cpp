@@ -51,7 +51,7 @@ bool put_ahead(pid_t thread) {
 
 // What has been killed dies when it is scheduled, each of its threads for itself; on a busy machine
 // that can outlast the margin of a short lease. REQUIRES: a child that has not been waited for.
-void hurry(pid_t dying) {
+void raise_priority(pid_t dying) {
     if (!put_ahead(dying)) return;
     for (const pid_t thread : threads_of(dying)) put_ahead(thread);
 }
@@ -313,7 +313,7 @@ private:
         const auto children = descendants();
         if (!command_reaped_) kill(-command_, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) kill(pid, SIGKILL);
-        for (const pid_t pid : children.value_or(std::vector<pid_t>{})) hurry(pid);
+        for (const pid_t pid : children.value_or(std::vector<pid_t>{})) raise_priority(pid);
     }
 
     [[noreturn]] void all_dead() {

@@ -82,7 +82,7 @@ finding judge_round_trips(std::vector<micros> samples, millis timeout) {
     return {severity::ok, "round-trip", std::move(text)};
 }
 
-finding judge_clock(micros offset, micros round_trip, millis max_skew) {
+finding check_clock(micros offset, micros round_trip, millis max_skew) {
     const auto distance = offset.count() < 0 ? -offset : offset;
     auto text = "the store's clock is " + text_of(distance) +
                 (offset.count() < 0 ? " behind" : " ahead of") + " ours (known to " +
@@ -153,7 +153,7 @@ diagnosis diagnose(locks& store, const store_settings& settings, const doctor_bo
         store_now = micros{*said.clock};
         if (!mentions(said.findings, "clock"))
             made.findings.push_back(
-                judge_clock(store_now - (wall_begun + taken / 2), taken, settings.max_skew));
+                check_clock(store_now - (wall_begun + taken / 2), taken, settings.max_skew));
     }
     if (!mentions(said.findings, "quarantine"))
         made.findings.push_back(judge_quarantine(settings, store.traits()));

@@ -40,7 +40,7 @@ diagnosis diagnose(locks& store, const store_settings& settings, const doctor_bo
 // REQUIRES: !samples.empty().
 finding judge_round_trips(std::vector<micros> samples, millis timeout);
 // `offset`: the store's clock minus ours, known to half a round trip.
-finding judge_clock(micros offset, micros round_trip, millis max_skew);
+finding check_clock(micros offset, micros round_trip, millis max_skew);
 // Of agents, by name, and the time zones that each goes by; empty where it does not say.
 finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agents);
 finding judge_quarantine(const store_settings& settings, const store_traits& traits);

@@ -31,12 +31,12 @@ TEST(Doctor, RoundTripsAreJudgedByTheTimeout) {
 
 TEST(Doctor, ClocksAreJudgedBySkewToBothSides) {
     for (const int side : {-1, 1}) {
-        EXPECT_EQ(judge_clock(side * 900ms, 1ms, 60s).level, severity::ok);
-        EXPECT_EQ(judge_clock(side * 1100ms, 1ms, 60s).level, severity::warn);
-        EXPECT_EQ(judge_clock(side * 61s, 1ms, 60s).level, severity::fail);
+        EXPECT_EQ(check_clock(side * 900ms, 1ms, 60s).level, severity::ok);
+        EXPECT_EQ(check_clock(side * 1100ms, 1ms, 60s).level, severity::warn);
+        EXPECT_EQ(check_clock(side * 61s, 1ms, 60s).level, severity::fail);
     }
-    EXPECT_THAT(judge_clock(-2s, 1ms, 60s).text, HasSubstr("behind"));
-    EXPECT_THAT(judge_clock(2s, 1ms, 60s).text, HasSubstr("ahead"));
+    EXPECT_THAT(check_clock(-2s, 1ms, 60s).text, HasSubstr("behind"));
+    EXPECT_THAT(check_clock(2s, 1ms, 60s).text, HasSubstr("ahead"));
 }
 
 TEST(Doctor, AStoreThatCanForgetIsWarnedAboutWithoutAQuarantine) {

@@ -15,24 +15,24 @@ std::shared_ptr<attachment> attachments::own(const boost::asio::any_io_executor&
 
 std::shared_ptr<attachment> attachments::attach(const boost::asio::any_io_executor& where,
                                                 std::weak_ptr<attached> what) {
-    auto rope = std::make_shared<attachment>(where);
+    auto handle = std::make_shared<attachment>(where);
     const std::lock_guard lock{mutex_};
-    std::erase_if(ties_, [](const tie& old) { return old.what.expired(); });
-    ties_.push_back({rope, std::move(what)});
-    return rope;
+    std::erase_if(registrations_, [](const registration& old) { return old.what.expired(); });
+    registrations_.push_back({handle, std::move(what)});
+    return handle;
 }
 
 void attachments::shutdown() {
     std::shared_ptr<attachment> own;
-    std::vector<tie> ties;
+    std::vector<registration> registrations;
     {
         const std::lock_guard lock{mutex_};
         own = own_;
-        ties.swap(ties_);
+        registrations.swap(registrations_);
     }
     if (own) own->cut();
-    for (const auto& one : ties) {
-        one.rope->cut();
+    for (const auto& one : registrations) {
+        one.handle->cut();
         if (const auto object = one.what.lock()) object->loop_ends();
     }
 }

@@ -62,8 +62,8 @@ public:
     std::shared_ptr<attachment> own(const boost::asio::any_io_executor& where);
 
 private:
-    struct tie {
-        std::shared_ptr<attachment> rope;
+    struct registration {
+        std::shared_ptr<attachment> handle;
         std::weak_ptr<attached> what;
     };
 
@@ -72,7 +72,7 @@ private:
     std::mutex mutex_;
     // Under mutex_
     std::shared_ptr<attachment> own_;
-    std::vector<tie> ties_;
+    std::vector<registration> registrations_;
 };
 
 inline std::shared_ptr<attachment> attach(const boost::asio::any_io_executor& where,

@@ -16,9 +16,9 @@ public:
 TEST(Attachment, PostsToItsLoopWhileThatLives) {
     boost::asio::io_context context;
     const auto here = std::make_shared<tenant>();
-    const auto rope = attach(context.get_executor(), here);
+    const auto handle = attach(context.get_executor(), here);
     int ran = 0;
-    rope->post([&] { ++ran; });
+    handle->post([&] { ++ran; });
     context.run();
     EXPECT_EQ(ran, 1);
     EXPECT_EQ(here->ends, 0);
@@ -26,20 +26,20 @@ TEST(Attachment, PostsToItsLoopWhileThatLives) {
 
 TEST(Attachment, TheEndOfTheLoopIsToldOnceAndPostsAreDroppedFromThenOn) {
     const auto here = std::make_shared<tenant>();
-    std::shared_ptr<attachment> rope;
+    std::shared_ptr<attachment> handle;
     {
         boost::asio::io_context context;
-        rope = attach(context.get_executor(), here);
+        handle = attach(context.get_executor(), here);
     }
     EXPECT_EQ(here->ends, 1);
-    rope->post([] { FAIL() << "the loop is gone"; });
+    handle->post([] { FAIL() << "the loop is gone"; });
 }
 
 TEST(Attachment, WhatIsGoneBeforeItsLoopIsNotTold) {
     boost::asio::io_context context;
     auto here = std::make_shared<tenant>();
     const std::weak_ptr<tenant> watch = here;
-    const auto rope = attach(context.get_executor(), here);
+    const auto handle = attach(context.get_executor(), here);
     here.reset();
     EXPECT_TRUE(watch.expired());
 }

@@ -50,7 +50,7 @@ boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listene
         if (opened.has_error()) {
             self->retire_attempt(opened.error());
             if (!self->has_work()) break;
-            auto pausing = self->hurried_.wait_until(self->not_before_);
+            auto pausing = self->reconnects_now_.wait_until(self->not_before_);
             co_await std::move(pausing);
             continue;
         }
@@ -64,7 +64,7 @@ boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listene
             continue;
         }
         self->back_off();
-        auto pausing = self->hurried_.wait_until(self->not_before_);
+        auto pausing = self->reconnects_now_.wait_until(self->not_before_);
         co_await std::move(pausing);
     }
     self->running_ = false;
@@ -80,7 +80,7 @@ void change_listener::retire_attempt(const failure& why) {
 
 void change_listener::back_off() {
     not_before_ = timers::of(executor_).now() + retries_.failed();
-    hurried_.reset();
+    reconnects_now_.reset();
 }
 
 // The change that everybody waited for may be among what was lost.
@@ -93,7 +93,7 @@ void change_listener::lose() {
 void change_listener::close() {
     closed_ = true;
     disconnect();
-    hurry();
+    reconnect_now();
 }
 
 void change_listener::close_from_anywhere() {

@@ -76,7 +76,7 @@ protected:
     // The loop may have ended.
     bool is_closed() const noexcept { return closed_; }
     // Ends the pause between two attempts to connect.
-    void hurry() { hurried_.set(); }
+    void reconnect_now() { reconnects_now_.set(); }
     // A store may outlive its loop; what does I/O must not, so the engine lets go of it as well.
     void loop_ends() override { closed_ = true; }
 
@@ -100,7 +100,7 @@ private:
     bool running_ = false;
     bool closed_ = false;
     std::uint64_t numbers_ = 0;
-    event hurried_;
+    event reconnects_now_;
     instant not_before_{};
     backoff retries_;
 };

@@ -44,7 +44,7 @@ struct turned_loop final : simulated_node {
 
 struct Event : testing::Test {
     awaitable<void> wait(int who, instant when) {
-        auto waiting = bell->wait_until(when);
+        auto waiting = heard->wait_until(when);
         const bool woken = co_await std::move(waiting);
         (woken ? woken_ : late_).push_back(who);
     }
@@ -54,7 +54,7 @@ struct Event : testing::Test {
     }
 
     turned_loop loop;
-    std::unique_ptr<event> bell = std::make_unique<event>();
+    std::unique_ptr<event> heard = std::make_unique<event>();
     std::vector<int> woken_, late_;
 };
 
@@ -62,8 +62,8 @@ TEST_F(Event, ThatIsSetWakesAllWhoWaitAndAllThatCome) {
     spawn(1);
     spawn(2, loop.at + 1min);
     EXPECT_THAT(woken_, ElementsAre());
-    bell->set();
-    EXPECT_TRUE(bell->is_set());
+    heard->set();
+    EXPECT_TRUE(heard->is_set());
     spawn(3);
     EXPECT_THAT(woken_, testing::UnorderedElementsAre(1, 2, 3));
     EXPECT_EQ(timers::of(loop.context).next(), instant::max());
@@ -72,7 +72,7 @@ TEST_F(Event, ThatIsSetWakesAllWhoWaitAndAllThatCome) {
 // What waits never goes on within the call that wakes it, so its setter may still look at it.
 TEST_F(Event, WakesInATurnOfItsOwn) {
     spawn(1);
-    bell->set();
+    heard->set();
     EXPECT_THAT(woken_, ElementsAre());
     loop.run_ready();
     EXPECT_THAT(woken_, ElementsAre(1));
@@ -91,14 +91,14 @@ TEST_F(Event, EndsAWaitWhenItsTimeIsUpAndNotBefore) {
 TEST_F(Event, WaitsForADurationOnTheLoopsClock) {
     std::optional<bool> told;
     const auto waiting = [&](std::chrono::nanoseconds longest) -> awaitable<void> {
-        auto wait = bell->wait_for(longest);
+        auto wait = heard->wait_for(longest);
         told = co_await std::move(wait);
     };
     boost::asio::co_spawn(loop.context, waiting(std::chrono::nanoseconds::max()),
                           boost::asio::detached);
     loop.run_ready();
     EXPECT_EQ(timers::of(loop.context).next(), instant::max());
-    bell->notify_all();
+    heard->notify_all();
     loop.run_ready();
     EXPECT_EQ(told, true);
     boost::asio::co_spawn(loop.context, waiting(10s), boost::asio::detached);
@@ -113,9 +113,9 @@ TEST_F(Event, AWaiterThatWasWokenStaysWoken) {
     spawn(2, loop.at + 1s);
     loop.at += 1s;
     timers::of(loop.context).fire();
-    bell->set();
-    bell->reset();
-    EXPECT_FALSE(bell->is_set());
+    heard->set();
+    heard->reset();
+    EXPECT_FALSE(heard->is_set());
     loop.run_ready();
     EXPECT_THAT(woken_, testing::UnorderedElementsAre(1, 2));
     spawn(3);
@@ -125,8 +125,8 @@ TEST_F(Event, AWaiterThatWasWokenStaysWoken) {
 
 TEST_F(Event, NotifiesThoseWhoWaitAndNoneThatComeLater) {
     spawn(1);
-    bell->notify_all();
-    EXPECT_FALSE(bell->is_set());
+    heard->notify_all();
+    EXPECT_FALSE(heard->is_set());
     spawn(2);
     EXPECT_THAT(woken_, ElementsAre(1));
 }
@@ -140,12 +140,12 @@ TEST_F(Event, EndsWithAsiosCancellation) {
     signal.emit(boost::asio::cancellation_type::terminal);
     loop.run_ready();
     EXPECT_THAT(late_, ElementsAre(1));
-    bell->set();
+    heard->set();
 }
 
 TEST_F(Event, ThatIsDestroyedEndsItsWaits) {
     spawn(1);
-    bell.reset();
+    heard.reset();
     loop.run_ready();
     EXPECT_THAT(late_, ElementsAre(1));
 }

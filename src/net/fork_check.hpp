@@ -15,7 +15,7 @@ extern std::atomic<unsigned> forks_so_far;
 // Of something that belongs to the process it was made in. Thread-safe; a question is one load.
 class fork_check {
 public:
-    bool is_elsewhere() const noexcept {
+    bool is_forked_child() const noexcept {
         return forks_so_far.load(std::memory_order_relaxed) != made_after_;
     }
 
@@ -30,7 +30,7 @@ class one_per_process {
 public:
     T& get() {
         auto* known = latest_.load(std::memory_order_acquire);
-        while (known == nullptr || known->made_here.is_elsewhere()) {
+        while (known == nullptr || known->made_here.is_forked_child()) {
             auto mine = std::make_unique<one>(known);
             if (latest_.compare_exchange_strong(known, mine.get())) return mine.release()->what;
         }
@@ -39,7 +39,7 @@ public:
     // Null where this process has made none yet.
     T* find() {
         auto* const known = latest_.load(std::memory_order_acquire);
-        return known == nullptr || known->made_here.is_elsewhere() ? nullptr : &known->what;
+        return known == nullptr || known->made_here.is_forked_child() ? nullptr : &known->what;
     }
 
 private:

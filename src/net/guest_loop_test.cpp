@@ -86,7 +86,7 @@ TEST_F(GuestLoop, ItsHostHasWorkWhileItIsThere) {
 TEST_F(GuestLoop, WhatWaitsInItEndsWithIt) {
     const auto mark = std::make_shared<int>();
     const auto here = std::make_shared<tenant>();
-    const auto rope = attach(guest->get_executor(), here);
+    const auto handle = attach(guest->get_executor(), here);
     boost::asio::co_spawn(guest->get_executor(), wait_for_ever(mark), unattended{});
     auto sleeping = [](frame_mark) -> awaitable<void> { co_await sleep_for(1h); };
     boost::asio::co_spawn(guest->get_executor(), sleeping(mark), unattended{});
@@ -94,7 +94,7 @@ TEST_F(GuestLoop, WhatWaitsInItEndsWithIt) {
     host.run();
     EXPECT_EQ(mark.use_count(), 1);
     EXPECT_EQ(here->ends, 1);
-    rope->post([] { FAIL() << "the guest is gone"; });
+    handle->post([] { FAIL() << "the guest is gone"; });
     host.restart();
     host.run();
 }

@@ -266,7 +266,7 @@ void loop::submit(blocking_job job) {
 }
 
 void loop::enter(loop_driver& me) {
-    if (is_elsewhere()) throw std::logic_error{opened_before_fork};
+    if (is_forked_child()) throw std::logic_error{opened_before_fork};
     if (is_driving())
         throw std::logic_error{
             "a call that blocks was made on pawl's own loop, from an observer, a stop callback or "

@@ -123,7 +123,7 @@ public:
     std::size_t turn();
 
     // In the child of a fork(): there is no thread to drive it, and its sockets are the parent's.
-    bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
+    bool is_forked_child() const noexcept { return process_.is_forked_child(); }
     // True on the thread that drives the loop at this moment.
     bool is_driving() const noexcept;
     // True when that thread is a blocked caller's, who runs what run_blocking() is given himself.

@@ -204,7 +204,7 @@ template <class T>
 boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
                                    std::stop_source stop = std::stop_source{std::nostopstate},
                                    leave how = leave::at_once, std::shared_ptr<void> way = {}) {
-    if (where.is_elsewhere()) throw std::logic_error{opened_before_fork};
+    if (where.is_forked_child()) throw std::logic_error{opened_before_fork};
     const auto here = co_await boost::asio::this_coro::executor;
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     // One that the coroutine has outlived, to clean up, is none of this call's.

@@ -223,7 +223,7 @@ awaitable<std::optional<result<acquire_result<grant>>>> claimer::send(std::share
 
 // Waits for the store's push or for the time to be up, whichever comes first.
 awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, fence_token seen,
-                                std::shared_ptr<place_in_line> place, instant until) {
+                                std::shared_ptr<queue_waiter> place, instant until) {
     struct push_listener {
         boost::asio::cancellation_signal stop;
         bool over = false;
@@ -260,9 +260,9 @@ awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, 
 
 awaitable<void> claimer::await_change(std::shared_ptr<claimer> self, std::string key,
                                       fence_token seen, millis longest, std::stop_token stop) {
-    auto place = std::make_shared<place_in_line>();
-    const auto call_off = [bell = self->bell_, place] {
-        bell->post([place] { place->called_off.set(); });
+    auto place = std::make_shared<queue_waiter>();
+    const auto call_off = [home = self->attachment_, place] {
+        home->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const net::loop::attention prompt{self->loop_};
@@ -325,9 +325,9 @@ void claimer::end_ending() {
 
 awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
                                std::stop_token stop) {
-    const auto waiting = std::make_shared<place_in_line>();
-    const auto call_off = [bell = self->bell_, waiting] {
-        bell->post([waiting] { waiting->called_off.set(); });
+    const auto waiting = std::make_shared<queue_waiter>();
+    const auto call_off = [home = self->attachment_, waiting] {
+        home->post([waiting] { waiting->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const auto until = self->loop_.now() + std::clamp(longest, millis{0}, wait_longest);

@@ -56,7 +56,7 @@ struct claim_request {
     leasing::claim_plan::unknown if_unknown;
     instant began;
     // Every pause waits at it as well, so that calling it off wakes whatever waits.
-    std::shared_ptr<place_in_line> place = std::make_shared<place_in_line>();
+    std::shared_ptr<queue_waiter> place = std::make_shared<queue_waiter>();
     // Before other claims of this process; goes with the grant, or with the withdrawal.
     ticket turn{};
     // See leasing::claim_plan.
@@ -75,7 +75,7 @@ public:
             std::shared_ptr<observer> watcher);
 
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.
-    void connect(std::shared_ptr<net::attachment> bell) { bell_ = std::move(bell); }
+    void connect(std::shared_ptr<net::attachment> home) { attachment_ = std::move(home); }
 
     std::shared_ptr<kept_claim> new_claim();
     // How long is left to wait for a busy key is counted from todo.began. What was sent under the
@@ -151,7 +151,7 @@ private:
         std::shared_ptr<claimer> self, claim wanted, instant until);
     static boost::asio::awaitable<void> listen(std::shared_ptr<claimer> self, std::string key,
                                                fence_token seen,
-                                               std::shared_ptr<place_in_line> place, instant until);
+                                               std::shared_ptr<queue_waiter> place, instant until);
     bool is_ending() const noexcept { return endings_ > 0 || releases_to_come_ > 0; }
     void report_push(const result<void>& change);
     void report_failure(std::string_view operation, const failure& why) const {
@@ -162,7 +162,7 @@ private:
     // Constant after construction
     net::loop& loop_;
     boost::asio::any_io_executor executor_;
-    std::shared_ptr<net::attachment> bell_;
+    std::shared_ptr<net::attachment> attachment_;
     std::shared_ptr<lease_store> store_;
     millis timeout_;
     std::shared_ptr<observer> watcher_;
@@ -173,7 +173,7 @@ private:
     leasing::nanos round_trip_{0};  // what a claim takes, about
     std::size_t endings_ = 0;
     bool push_failed_ = false;
-    std::vector<std::shared_ptr<place_in_line>> drains_;  // who wait for the endings
+    std::vector<std::shared_ptr<queue_waiter>> drains_;  // who wait for the endings
     // Of any thread
     std::atomic<std::size_t> releases_to_come_{0};
 };

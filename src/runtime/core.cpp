@@ -194,7 +194,7 @@ core& opened(core* where) {
         throw std::logic_error{
             "this locks object was moved from or closed: use the one that it was moved to, or open "
             "another"};
-    if (where->home()->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    if (where->home()->is_forked_child()) throw std::logic_error{net::opened_before_fork};
     return *where;
 }
 
@@ -203,7 +203,7 @@ blocking_call::blocking_call(core* where) : core_{opened(where)}, visit_{*core_.
 }
 
 std::shared_ptr<link::visit> reach(link& home) {
-    if (home.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    if (home.is_forked_child()) throw std::logic_error{net::opened_before_fork};
     auto way = home.enter();
     if (!way) throw store_error{net::locks_closed()};
     return way;

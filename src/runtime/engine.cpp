@@ -100,8 +100,8 @@ engine::engine(parts made_of)
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}
 
 void engine::start() {
-    bell_ = net::attach(loop_.get_executor(), weak_from_this());
-    claims_->connect(bell_);
+    attachment_ = net::attach(loop_.get_executor(), weak_from_this());
+    claims_->connect(attachment_);
     boost::asio::co_spawn(executor_, renewer::run(renewer_), net::unattended{});
 }
 
@@ -178,7 +178,7 @@ async<claimed> engine::acquire_with_reason(std::shared_ptr<engine> self, std::st
     // No caller may wait any more for what is called off, but it may still have to be given back.
     const auto last = std::make_shared<bool>(false);
     const auto call_off = [self, place = todo.place, last] {
-        self->bell_->post([self, place, last] {
+        self->attachment_->post([self, place, last] {
             if (!std::exchange(*last, true)) self->claims_->begin_ending();
             place->called_off.set();
         });

@@ -53,7 +53,7 @@ public:
     // The end of `locks`: a caller that still holds a lease has lost it. On the loop.
     void close();
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.
-    const std::shared_ptr<net::attachment>& bell() const { return bell_; }
+    const std::shared_ptr<net::attachment>& loop_attachment() const { return attachment_; }
 
     // REQUIRES: validate() had nothing to say about the options.
     static async<claimed> acquire_with_reason(std::shared_ptr<engine> self, std::string key,
@@ -112,7 +112,7 @@ private:
     // Constant after construction
     net::loop& loop_;
     boost::asio::any_io_executor executor_;
-    std::shared_ptr<net::attachment> bell_;
+    std::shared_ptr<net::attachment> attachment_;
     std::shared_ptr<lease_store> store_;
     store_settings settings_;
     std::string owner_;

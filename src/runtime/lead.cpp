@@ -62,7 +62,9 @@ std::shared_ptr<campaign_state> stand(runtime::core& what, std::string key,
 awaitable<void> rest(std::shared_ptr<campaign_state> who, instant until) {
     const auto timer = std::make_shared<net::boot_timer>(who->home->executor());
     timer->set(until);
-    const auto wake = [bell = who->home->bell(), timer] { bell->post([timer] { timer->wake(); }); };
+    const auto wake = [home = who->home->loop_attachment(), timer] {
+        home->post([timer] { timer->wake(); });
+    };
     const std::stop_callback on_stop{who->shutdown, wake};
     co_await timer->wait();
 }

@@ -59,7 +59,7 @@ lease& lease::operator=(lease&& other) noexcept {
 
 void lease::let_go() noexcept {
     if (!held_) return;
-    if (held_->is_elsewhere())
+    if (held_->is_forked_child())
         net::keep_for_ever(std::move(held_));
     else
         engine::let_go(std::move(held_));
@@ -81,7 +81,7 @@ void lease::mark_done() { state().done.store(true, std::memory_order_release); }
 void lease::mark_not_started() { state().not_started.store(true, std::memory_order_release); }
 
 std::stop_token lease::stop_token() const {
-    if (held_ && !held_->is_elsewhere()) return held_->stop.get_token();
+    if (held_ && !held_->is_forked_child()) return held_->stop.get_token();
     std::stop_source fired;
     fired.request_stop();
     return fired.get_token();
@@ -93,7 +93,7 @@ std::optional<loss_reason> lease::lost() const {
 
 lease lease::share() const {
     auto& shared = state();
-    if (shared.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    if (shared.is_forked_child()) throw std::logic_error{net::opened_before_fork};
     shared.add_handle();
     return lease{held_};
 }
@@ -108,7 +108,7 @@ bool lease::renew() {
 awaitable<bool> lease::async_renew() { return renew_on_loop(held_); }
 
 void lease::watch_deadline(deadline_watch watch) {
-    if (state().is_elsewhere()) return;
+    if (state().is_forked_child()) return;
     const bool ends = !watch;
     // The watch may end this handle, and with it the lease.
     const auto who = held_;
@@ -123,7 +123,7 @@ void lease::watch_deadline(deadline_watch watch) {
 }
 
 release_outcome lease::release() {
-    if (state().is_elsewhere()) {
+    if (state().is_forked_child()) {
         let_go();
         return release_outcome::lost;
     }
@@ -140,7 +140,7 @@ release_outcome lease::release() {
 }
 
 awaitable<release_outcome> lease::async_release() {
-    if (state().is_elsewhere()) {
+    if (state().is_forked_child()) {
         let_go();
         return answer(release_outcome::lost);
     }

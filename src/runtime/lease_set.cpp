@@ -42,7 +42,7 @@ struct lease_set::state {
     // In the child of a fork() the end of a callback could wait for ever, for a thread of the
     // parent's that was running it.
     ~state() {
-        if (process.is_elsewhere())
+        if (process.is_forked_child())
             net::keep_for_ever(std::make_shared<forward_list>(std::move(forwards)));
     }
     state(const state&) = delete;
@@ -105,7 +105,7 @@ void lease_set::mark_not_started() {
 }
 
 bool lease_set::renew() {
-    if (!state_ || state_->process.is_elsewhere()) return false;
+    if (!state_ || state_->process.is_forked_child()) return false;
     std::vector<std::shared_ptr<lease_state>> all;
     for (const auto& one : state_->leases) all.push_back(one.held_);
     return runtime::wait_at(*all.front()->home, renewal::unknown, [&](const auto& what) {
@@ -116,7 +116,7 @@ bool lease_set::renew() {
 release_outcome lease_set::release() {
     if (!state_) reject_empty();
     const auto ending = std::move(state_);
-    if (ending->process.is_elsewhere()) return release_outcome::lost;
+    if (ending->process.is_forked_child()) return release_outcome::lost;
     bool shared = false;
     std::vector<last_handle> last;
     for (auto& one : ending->leases) {

@@ -57,7 +57,7 @@ bool lease_state::valid(instant now) const noexcept {
 
 std::optional<loss_reason> lease_state::lost() const noexcept {
     const int why = lost_.load(std::memory_order_acquire);
-    if (is_elsewhere()) return loss_reason::closed;
+    if (is_forked_child()) return loss_reason::closed;
     if (why < 0) return std::nullopt;
     return static_cast<loss_reason>(why);
 }

@@ -65,10 +65,10 @@ public:
     std::atomic<int> handles{1};
     std::atomic<bool> shared{false};  // it has had more than one
     // In the child of a fork(): dead, and not to be touched.
-    bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
+    bool is_forked_child() const noexcept { return process_.is_forked_child(); }
     bool valid(instant now) const noexcept;
     instant valid_until() const noexcept {
-        if (is_elsewhere()) return instant::min();
+        if (is_forked_child()) return instant::min();
         return instant{instant::duration{valid_until_.load(std::memory_order_acquire)}};
     }
     // What has been told.

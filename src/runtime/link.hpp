@@ -22,15 +22,15 @@ class engine;
 class link {
 public:
     link(net::loop& where, std::shared_ptr<engine> what)
-        : bell_{net::attach(where.get_executor())}, where_{&where}, what_{std::move(what)} {}
+        : attachment_{net::attach(where.get_executor())}, where_{&where}, what_{std::move(what)} {}
 
     // In the child of a fork() nothing is there any more, and no mutex is touched.
-    bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
+    bool is_forked_child() const noexcept { return process_.is_forked_child(); }
 
     // Runs `use(loop, engine)` unless the end has come; `use` must not wait for the loop.
     template <class Use>
     bool with(Use use) {
-        if (is_elsewhere()) return false;
+        if (is_forked_child()) return false;
         const std::lock_guard lock{mutex_};
         if (where_ == nullptr || where_->has_ended()) return false;
         use(*where_, what_);
@@ -42,7 +42,7 @@ public:
     class visit {
     public:
         explicit visit(link& home) : home_{home} {
-            if (home.is_elsewhere()) return;
+            if (home.is_forked_child()) return;
             const std::lock_guard lock{home.mutex_};
             if (home.where_ == nullptr || home.where_->has_ended()) return;
             if (home.closing_ && home.visits_ == 0) return;
@@ -102,11 +102,11 @@ public:
 
 private:
     void tell_of_the_last() {
-        bell_->post([told = deserted_] { told->set(); });
+        attachment_->post([told = deserted_] { told->set(); });
     }
 
     const net::fork_check process_;
-    const std::shared_ptr<net::attachment> bell_;
+    const std::shared_ptr<net::attachment> attachment_;
     const std::shared_ptr<net::event> deserted_ = std::make_shared<net::event>();
     std::mutex mutex_;
     std::condition_variable departed_;

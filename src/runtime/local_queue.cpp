@@ -32,7 +32,7 @@ std::optional<ticket> local_queue::try_enter(const std::string& key) {
 }
 
 boost::asio::awaitable<std::optional<ticket>> local_queue::enter(
-    std::string key, std::chrono::nanoseconds wait, std::shared_ptr<place_in_line> place) {
+    std::string key, std::chrono::nanoseconds wait, std::shared_ptr<queue_waiter> place) {
     if (auto free = try_enter(key)) co_return free;
     if (place->called_off.is_set()) co_return std::nullopt;
     lines_[key].places.push_back(place);

@@ -40,7 +40,7 @@ private:
 };
 
 // One waiter's place in the queue; its owner may call it off, which ends every wait at it.
-struct place_in_line {
+struct queue_waiter {
     net::event called_off;
     bool admitted = false;
     bool shares = false;  // another handle on a lease of this process is as good as a turn
@@ -54,7 +54,7 @@ public:
     // share were woken.
     boost::asio::awaitable<std::optional<ticket>> enter(std::string key,
                                                         std::chrono::nanoseconds wait,
-                                                        std::shared_ptr<place_in_line> place);
+                                                        std::shared_ptr<queue_waiter> place);
     // What they wait for in vain is held here now: those who share it leave the line.
     void wake_those_who_share(const std::string& key);
     std::size_t waiting(const std::string& key) const;
@@ -64,7 +64,7 @@ public:
 private:
     friend class ticket;
     struct line {
-        std::deque<std::shared_ptr<place_in_line>> places;
+        std::deque<std::shared_ptr<queue_waiter>> places;
         bool leaving = false;  // see ticket::will_be_given_up()
     };
     void leave(const std::string& key);

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 class LocalQueue : public testing::Test {
 protected:
     // One more in line for the key. What becomes of him is kept in `turns`.
-    std::shared_ptr<place_in_line> stand_in_line() {
-        auto place = std::make_shared<place_in_line>();
+    std::shared_ptr<queue_waiter> stand_in_line() {
+        auto place = std::make_shared<queue_waiter>();
         boost::asio::co_spawn(context, wait_for_turn(place), boost::asio::detached);
         context.poll();
         return place;
@@ -32,7 +32,7 @@ protected:
     int ended = 0;
 
 private:
-    boost::asio::awaitable<void> wait_for_turn(std::shared_ptr<place_in_line> place) {
+    boost::asio::awaitable<void> wait_for_turn(std::shared_ptr<queue_waiter> place) {
         auto entering = queue->enter("k", 1h, std::move(place));
         auto turn = co_await std::move(entering);
         if (turn) turns.push_back(std::move(*turn));

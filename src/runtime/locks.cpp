@@ -130,7 +130,7 @@ void check_delay(millis delay) {
 
 // In the child of a fork() the parent's loop is neither waited for nor taken down.
 void end_core(std::unique_ptr<runtime::core>& core) noexcept {
-    if (core && core->home()->is_elsewhere())
+    if (core && core->home()->is_forked_child())
         net::keep_for_ever(std::shared_ptr<runtime::core>{core.release(), [](runtime::core*) {}});
     if (core && core->loop().is_guest()) return runtime::core::end_in_its_context(std::move(core));
     core.reset();

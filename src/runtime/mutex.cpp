@@ -44,9 +44,9 @@ public:
 
     const std::string& key() const noexcept { return key_; }
     // To be asked first: in the child of a fork() the thread that has the mutex may not be there.
-    bool is_elsewhere() const noexcept { return home_->is_elsewhere(); }
+    bool is_forked_child() const noexcept { return home_->is_forked_child(); }
     void check_here() const {
-        if (is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+        if (is_forked_child()) throw std::logic_error{net::opened_before_fork};
     }
 
     bool acquire(millis wait, std::stop_token stop = {}) {
@@ -142,24 +142,24 @@ bool mutex::wait_for_key(millis wait) { return state_->acquire(wait); }
 
 // Guards call it in their destructors, and the key is the parent's.
 void mutex::unlock() {
-    if (state_->is_elsewhere()) return;
+    if (state_->is_forked_child()) return;
     const auto ending = state_->take("unlock()");
 }
 
 release_outcome mutex::unlock_and_wait() {
-    if (state_->is_elsewhere()) return release_outcome::lost;
+    if (state_->is_forked_child()) return release_outcome::lost;
     return state_->take("unlock_and_wait()").release();
 }
 
 const lease& mutex::lease() const& { return state_->held("lease()"); }
 
 bool mutex::renew() {
-    if (state_->is_elsewhere()) return false;
+    if (state_->is_forked_child()) return false;
     return state_->held("renew()").renew();
 }
 
 void mutex::check() const {
-    if (state_->is_elsewhere()) throw lease_lost{key(), loss_reason::closed};
+    if (state_->is_forked_child()) throw lease_lost{key(), loss_reason::closed};
     if (const auto why = state_->held("check()").lost()) throw lease_lost{key(), *why};
 }
 

@@ -43,7 +43,7 @@ partition_task on_threads(partition_body body) {
 
 std::shared_ptr<partition_runner> partition_runner::make(net::loop& where, parts made_of) {
     auto made = std::make_shared<partition_runner>(std::move(made_of));
-    made->bell_ = net::attach(where.get_executor(), made);
+    made->attachment_ = net::attach(where.get_executor(), made);
     return made;
 }
 
@@ -77,8 +77,8 @@ void partition_runner::spawn(awaitable<void> work) {
 }
 
 awaitable<bool> partition_runner::run(std::shared_ptr<partition_runner> self) {
-    const auto wake = [bell = self->bell_, who = self->weak_from_this()] {
-        bell->post([who] {
+    const auto wake = [home = self->attachment_, who = self->weak_from_this()] {
+        home->post([who] {
             if (const auto found = who.lock()) found->timer_.wake();
         });
     };

@@ -83,7 +83,7 @@ private:
     // Constant after construction
     const parts made_of_;
     const std::string members_;  // what the keys of members begin with
-    std::shared_ptr<net::attachment> bell_;
+    std::shared_ptr<net::attachment> attachment_;
     // State, on the loop
     leasing::sharing machine_;
     net::boot_timer timer_;

@@ -39,9 +39,9 @@ slot_claimer::slot_claimer(std::shared_ptr<engine> where)
 async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot_request wanted,
                                         std::stop_token stop) {
     const auto until = self->where_->now() + std::min(wanted.wait, wait_longest);
-    const auto place = std::make_shared<place_in_line>();
-    const auto call_off = [bell = self->where_->bell(), place] {
-        bell->post([place] { place->called_off.set(); });
+    const auto place = std::make_shared<queue_waiter>();
+    const auto call_off = [home = self->where_->loop_attachment(), place] {
+        home->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     if (wanted.options.acquire_jitter.count() > 0) {

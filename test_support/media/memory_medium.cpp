@@ -170,7 +170,7 @@ namespace {
 class memory_medium : public cas::medium {
 public:
     memory_medium(net::loop& where, std::shared_ptr<record_table> on)
-        : where_{where}, bell_{net::attach(where.get_executor())}, on_{std::move(on)} {}
+        : where_{where}, attachment_{net::attach(where.get_executor())}, on_{std::move(on)} {}
 
     cas::medium_traits traits() const noexcept override { return on_->traits; }
     std::string place() const override { return "memory"; }
@@ -245,8 +245,8 @@ public:
             co_return result<void>{};
         const auto changed = std::make_shared<net::event>();
         const std::weak_ptr<net::event> waited_for = changed;
-        const auto waiting = on_->wait(on_, name, known, [bell = bell_, waited_for] {
-            bell->post([waited_for] {
+        const auto waiting = on_->wait(on_, name, known, [home = attachment_, waited_for] {
+            home->post([waited_for] {
                 if (const auto still = waited_for.lock()) still->set();
             });
         });
@@ -313,7 +313,7 @@ private:
     }
 
     net::loop& where_;
-    const std::shared_ptr<net::attachment> bell_;  // rung by media on other loops
+    const std::shared_ptr<net::attachment> attachment_;  // rung by media on other loops
     const std::shared_ptr<record_table> on_;
 };
 

@@ -63,8 +63,8 @@ awaitable<client_outcome> lease_service::ask_key(std::shared_ptr<lease_service> 
         is_clients_own ? if_unknown::keep : if_unknown::withdraw,
         engine->now()};
     todo.answer_by = answer_by;
-    const auto call_off = [bell = engine->bell(), place = todo.place] {
-        bell->post([place] { place->called_off.set(); });
+    const auto call_off = [home = engine->loop_attachment(), place = todo.place] {
+        home->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_gone{wanted->gone, call_off};
     std::optional<runtime::ticket> turn;
@@ -142,9 +142,9 @@ private:
 awaitable<client_outcome> lease_service::ask_slots(std::shared_ptr<lease_service> self,
                                                    std::shared_ptr<const client_claim> wanted,
                                                    instant heard) {
-    const auto place = std::make_shared<runtime::place_in_line>();
-    const auto call_off = [bell = self->engine()->bell(), place] {
-        bell->post([place] { place->called_off.set(); });
+    const auto place = std::make_shared<runtime::queue_waiter>();
+    const auto call_off = [home = self->engine()->loop_attachment(), place] {
+        home->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_gone{wanted->gone, call_off};
     const std::shared_ptr<runtime::slot_source<client_grant>> source =

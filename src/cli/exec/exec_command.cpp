@@ -483,13 +483,14 @@ private:
         const auto read = [store = core_->running()->shared_store()](std::string key) {
             return store->inspect(std::move(key));
         };
-        boost::asio::co_spawn(store_.get_executor(),
-                              hurry(run_, agent::grace_after_loss(read, mine_.key, token, grace)),
-                              boost::asio::detached);
+        boost::asio::co_spawn(
+            store_.get_executor(),
+            stop_within(run_, agent::grace_after_loss(read, mine_.key, token, grace)),
+            boost::asio::detached);
     }
 
-    static boost::asio::awaitable<void> hurry(std::shared_ptr<exec_run> run,
-                                              boost::asio::awaitable<millis> asking) {
+    static boost::asio::awaitable<void> stop_within(std::shared_ptr<exec_run> run,
+                                                    boost::asio::awaitable<millis> asking) {
         const millis grace = co_await std::move(asking);
         run->stop(grace);
     }

@@ -126,14 +126,12 @@ private:
         kept_connections& of_;
     };
     // Where a request waits for such a right; part of its frame.
-    struct place_in_line {
-        explicit place_in_line(std::deque<place_in_line*>& all) : line{all} {
-            line.push_back(this);
-        }
-        ~place_in_line() { std::erase(line, this); }
-        place_in_line(const place_in_line&) = delete;
-        place_in_line& operator=(const place_in_line&) = delete;
-        std::deque<place_in_line*>& line;
+    struct queue_waiter {
+        explicit queue_waiter(std::deque<queue_waiter*>& all) : line{all} { line.push_back(this); }
+        ~queue_waiter() { std::erase(line, this); }
+        queue_waiter(const queue_waiter&) = delete;
+        queue_waiter& operator=(const queue_waiter&) = delete;
+        std::deque<queue_waiter*>& line;
         bool has_slot = false;
         event woken;
     };
@@ -151,7 +149,7 @@ private:
     std::vector<std::shared_ptr<connection>> idle_;  // the newest last
     std::vector<std::weak_ptr<connection>> all_;
     std::size_t taken_ = 0;
-    std::deque<place_in_line*> line_;
+    std::deque<queue_waiter*> line_;
     bool closed_ = false;
 };
 
@@ -163,7 +161,7 @@ async<void> kept_connections::take_slot(instant until) {
         ++taken_;
         co_return result<void>{};
     }
-    place_in_line mine{line_};
+    queue_waiter mine{line_};
     auto waiting = mine.woken.wait_until(until);
     co_await std::move(waiting);
     if (mine.has_slot) co_return result<void>{};

@@ -18,7 +18,7 @@ public:
     boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
     void extend(instant stop_at, instant kill_at) override;
     void stop(schedule::stop_cause why) override;
-    void hurry() override { end(state::killed); }
+    void force_stop() override { end(state::killed); }
 
 private:
     enum class state { waiting, running, completed, killed };

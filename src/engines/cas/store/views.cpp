@@ -4,7 +4,7 @@
 
 #include "base/duration.hpp"
 #include "net/cancelled.hpp"
-#include "time/judge_clock.hpp"
+#include "time/check_clock.hpp"
 
 #include <algorithm>
 
@@ -119,7 +119,7 @@ async<examination> cas_store::do_examine() {
                 std::to_string(*raced) + " rounds");
     if (const auto bounds = records_->clock(); bounds.has_value()) {
         const auto width = std::chrono::ceil<millis>(bounds->high - bounds->low);
-        found->findings.push_back(time::judge_clock(
+        found->findings.push_back(time::check_clock(
             "the store's clock", bounds->low, bounds->high,
             "agrees with ours, as far as its answers show: to " + base::format_duration(width)));
         if (!found->clock) found->clock = bounds->low.count();

@@ -22,7 +22,7 @@ public:
     static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings,
                                               std::shared_ptr<data_set> data) {
         auto made = std::make_shared<memory_store>(std::move(settings), std::move(data));
-        made->bell_ = net::attach(where.get_executor(), made);
+        made->attachment_ = net::attach(where.get_executor(), made);
         return made;
     }
 
@@ -111,8 +111,8 @@ public:
 
 private:
     std::function<void()> ringer(const std::weak_ptr<net::event>& changed) const {
-        return [bell = bell_, changed] {
-            bell->post([changed] {
+        return [home = attachment_, changed] {
+            home->post([changed] {
                 if (const auto waited_for = changed.lock()) waited_for->set();
             });
         };
@@ -121,7 +121,7 @@ private:
     // Constant after construction
     const store_settings settings_;
     const std::shared_ptr<data_set> data_;
-    std::shared_ptr<net::attachment> bell_;  // rung by stores on other loops
+    std::shared_ptr<net::attachment> attachment_;  // rung by stores on other loops
 };
 
 }  // namespace

@@ -200,13 +200,13 @@ struct client::job {
 client::client(net::loop& where, client_settings settings)
     : settings_{std::move(settings)},
       connections_{std::make_shared<connections>(settings_)},
-      bell_{net::attach(where.get_executor())},
+      attachment_{net::attach(where.get_executor())},
       threads_{std::make_shared<net::blocking_pool>(connections_max)} {}
 
 // The library bounds what is being asked, but for the look-up of a name; and it waits for its own
 // threads, which look names up as well.
 client::~client() {
-    if (!process_.is_elsewhere()) {
+    if (!process_.is_forked_child()) {
         net::run_detached_for(settings_.timeout,
                               [threads = std::exchange(threads_, nullptr),
                                on = std::exchange(connections_, nullptr)] { threads->stop(); });
@@ -224,7 +224,7 @@ async<answers> client::run(request what, instant until) {
     const auto place = settings_.place;
     const auto longest = std::chrono::ceil<millis>(until - lease_clock::now());
     // The event is the loop's, so the thread holds it by a weak pointer only.
-    auto work = [on = connections_, bell = bell_, seen = std::weak_ptr{mine}] {
+    auto work = [on = connections_, home = attachment_, seen = std::weak_ptr{mine}] {
         std::optional<request> todo;
         if (const auto asked = seen.lock()) {
             auto queued = job::state::queued;
@@ -232,7 +232,7 @@ async<answers> client::run(request what, instant until) {
                 todo = asked->what;
         }
         if (!todo) return;
-        bell->post([seen, got = std::make_shared<result<answers>>(on->run(*todo))] {
+        home->post([seen, got = std::make_shared<result<answers>>(on->run(*todo))] {
             const auto asked = seen.lock();
             if (!asked) return;
             asked->outcome = std::move(*got);

@@ -79,7 +79,7 @@ private:
     // Constant after construction
     const client_settings settings_;
     std::shared_ptr<connections> connections_;
-    const std::shared_ptr<net::attachment> bell_;
+    const std::shared_ptr<net::attachment> attachment_;
     std::shared_ptr<net::blocking_pool> threads_;
     const net::fork_check process_;
 };

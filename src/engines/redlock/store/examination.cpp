@@ -76,7 +76,7 @@ finding judge_quorum(std::size_t answered, std::size_t nodes) {
     return {severity::ok, "quorum", text};
 }
 
-std::optional<finding> judge_clocks(const std::vector<node_facts>& all) {
+std::optional<finding> check_clocks(const std::vector<node_facts>& all) {
     std::vector<std::int64_t> ahead;
     for (const auto& one : all)
         if (one.ahead_us) ahead.push_back(*one.ahead_us);
@@ -129,7 +129,7 @@ std::vector<finding> judge_nodes(const std::vector<node_facts>& all,
                                  const redis::redis_settings& settings, std::size_t nodes) {
     std::vector<finding> found{judge_quorum(all.size(), nodes)};
     for (const auto& one : silent) found.push_back({severity::warn, "quorum", one.detail});
-    if (auto clocks = judge_clocks(all)) found.push_back(*std::move(clocks));
+    if (auto clocks = check_clocks(all)) found.push_back(*std::move(clocks));
     found.push_back(judge_quarantine(all, settings, nodes));
     for (const auto& one : all) {
         auto judged = redis::judge_server(one.said, settings);

@@ -49,7 +49,7 @@ private:
         Step step;
         std::optional<result<T>> answer;
     };
-    struct place_in_line {
+    struct queue_waiter {
         std::shared_ptr<waiting_write> write;
         std::function<void()> resume;
     };
@@ -62,7 +62,7 @@ private:
     const std::shared_ptr<journal_file> file_;
 
     // On the loop only
-    std::deque<place_in_line> line_;
+    std::deque<queue_waiter> line_;
     bool working_ = false;
 };
 

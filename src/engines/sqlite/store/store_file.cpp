@@ -253,7 +253,7 @@ result<std::shared_ptr<store_file>> known_file(const known_files& known, const s
     for (const auto& [name, each] : known) {
         auto file = each.lock();
         if (!file || !there || *there != file->identity) continue;
-        if (file->process.is_elsewhere())
+        if (file->process.is_forked_child())
             return failure{errc::unsupported,
                            "the store " + path +
                                " was open when this process was forked, and SQLite's locks do not "

@@ -1,4 +1,4 @@
-#include "time/judge_clock.hpp"
+#include "time/check_clock.hpp"
 
 #include "time/clocks.hpp"
 
@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 
 // Goal: a clock is found wrong only where it certainly is, on either side. Method: bounds around
 // our own clock, and an hour before and behind it.
-TEST(JudgeClock, AClockIsWrongWhereOursIsOutsideItsBounds) {
+TEST(CheckClock, AClockIsWrongWhereOursIsOutsideItsBounds) {
     const auto ours = wall_now().time_since_epoch();
     const auto judged = [&](std::chrono::microseconds off) {
-        return judge_clock("it", ours + off - 1min, ours + off + 1min, "agrees");
+        return check_clock("it", ours + off - 1min, ours + off + 1min, "agrees");
     };
     EXPECT_EQ(judged(0s).level, severity::ok);
     EXPECT_EQ(judged(0s).text, "it agrees");

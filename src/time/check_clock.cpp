@@ -1,4 +1,4 @@
-#include "time/judge_clock.hpp"
+#include "time/check_clock.hpp"
 
 #include "base/duration.hpp"
 #include "time/clocks.hpp"
@@ -7,7 +7,7 @@
 
 namespace pawl::time {
 
-finding judge_clock(const std::string& whose, std::chrono::microseconds earliest,
+finding check_clock(const std::string& whose, std::chrono::microseconds earliest,
                     std::chrono::microseconds latest, const std::string& agrees) {
     const auto ours = wall_now().time_since_epoch();
     const auto apart = std::max(ours - latest, earliest - ours);

@@ -10,7 +10,7 @@ namespace pawl::time {
 
 // It lies between the two, since the Unix epoch. `whose` begins the sentence, and `agrees` ends it
 // where ours may be the same.
-finding judge_clock(const std::string& whose, std::chrono::microseconds earliest,
+finding check_clock(const std::string& whose, std::chrono::microseconds earliest,
                     std::chrono::microseconds latest, const std::string& agrees);
 
 }  // namespace pawl::time
