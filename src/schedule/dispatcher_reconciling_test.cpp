@@ -176,7 +176,7 @@ TEST(DispatcherReconciling, WhatAPredecessorOfTheSameOwnerHasLostIsTold) {
 TEST(DispatcherReconciling, WhatWasLostIsToldHoweverLateItWasGranted) {
     schedule_world one;
     one.journal_faults->jobs_older_by = millis{3h};
-    auto crashed = one.open();
+    auto crashed = open_billing(one);
     const auto due = whole_second_in(-2h);
     const occurrence which{only(due).front()};
     const auto left =
@@ -184,7 +184,7 @@ TEST(DispatcherReconciling, WhatWasLostIsToldHoweverLateItWasGranted) {
     ASSERT_TRUE(left);
     auto when = daily_at(due);
     when.misfire_window = 24h;
-    auto a = one.node("a");
+    auto a = std::make_unique<scheduler_node>(open_billing(one), "a");
     a->cron.add(one.note("j", "a"), when);
     a->start();
     EXPECT_TRUE(eventually([&] { return !one.rows("j", run_status::lost).empty(); }));

@@ -122,7 +122,8 @@ public:
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
         ++faults_->publications;
         if (faults_->on_publication) faults_->on_publication();
-        return unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
+        auto publishing = unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
+        co_return older(co_await std::move(publishing));
     }
     async<std::size_t> retire(std::vector<std::string> names, std::string node) override {
         std::optional<errc> why;
@@ -131,10 +132,7 @@ public:
     }
     async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) override {
         auto listing = strict(inner_->list_jobs(std::move(after), limit));
-        auto jobs = co_await std::move(listing);
-        if (jobs.has_value())
-            for (auto& one : *jobs) one.since -= faults_->jobs_older_by.load().count();
-        co_return jobs;
+        co_return older(co_await std::move(listing));
     }
     async<std::optional<job_entry>> find_job(std::string name) override {
         std::optional<errc> why;
@@ -161,6 +159,11 @@ public:
     }
 
 private:
+    result<std::vector<job_entry>> older(result<std::vector<job_entry>> jobs) const {
+        if (jobs.has_value())
+            for (auto& one : *jobs) one.since -= faults_->jobs_older_by.load().count();
+        return jobs;
+    }
     static boost::asio::awaitable<void> pass(millis time) {
         if (time.count() == 0) co_return;
         boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, time};
