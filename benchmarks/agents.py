@@ -75,7 +75,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pawl-agents-") as folder:
         urls = {"sqlite": f"sqlite:{folder}/pawl.db?namespace=NAMESPACE"}
         if "redis" in wanted:
-            servers["redis"] = Redis("--appendonly", "yes")
+            servers["redis"] = Redis("appendonly yes")
             urls["redis"] = servers["redis"].url + "?namespace=NAMESPACE"
         if "postgresql" in wanted:
             servers["postgresql"] = Postgres()

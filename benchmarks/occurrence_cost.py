@@ -24,10 +24,14 @@ SENT = ("evalsha", "eval", "ping", "subscribe", "unsubscribe", "pubsub|numsub")
 def arguments():
     parser = argparse.ArgumentParser(description="What an occurrence costs, by the number of agents.")
     parser.add_argument("pawl", type=pathlib.Path)
-    parser.add_argument("servers", nargs="*", default=["redis", "postgresql"], choices=["redis", "postgresql"])
+    parser.add_argument("servers", nargs="*", metavar="redis|postgresql")
     parser.add_argument("--agents", default="3,10,30")
     parser.add_argument("--seconds", type=int, default=20)
-    return parser.parse_args()
+    asked = parser.parse_args()
+    asked.servers = asked.servers or ["redis", "postgresql"]
+    if strange := set(asked.servers) - {"redis", "postgresql"}:
+        parser.error(f"unknown server '{strange.pop()}'; expected redis or postgresql")
+    return asked
 
 
 ASKED = arguments()
