@@ -27,7 +27,7 @@ def arguments():
     parser.add_argument("servers", nargs="*", metavar="redis|postgresql")
     parser.add_argument("--agents", default="3,10,30")
     parser.add_argument("--seconds", type=int, default=20)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     asked.servers = asked.servers or ["redis", "postgresql"]
     if strange := set(asked.servers) - {"redis", "postgresql"}:
         parser.error(f"unknown server '{strange.pop()}'; expected redis or postgresql")

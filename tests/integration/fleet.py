@@ -83,7 +83,8 @@ class Fleet:
 
     def runs(self):
         # Thousands of rows, of a store that all of them use.
-        outcome = pawl("--store", f"{self.store}?timeout=20s", "runs", "ls", "--json", "--limit", "200000", timeout=120)
+        joint = "&" if "?" in self.store else "?"
+        outcome = pawl("--store", f"{self.store}{joint}timeout=20s", "runs", "ls", "--json", "--limit", "200000", timeout=120)
         if outcome.status != 0:
             raise AssertionError(outcome.err)
         return outcome.json()["runs"]
