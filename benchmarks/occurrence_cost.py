@@ -54,6 +54,10 @@ class CountedRedis(Redis):
 
 
 class CountedPostgres(Postgres):
+    def __init__(self):
+        # Each agent has a few.
+        super().__init__("max_connections=1000")
+
     def requests(self):
         """Each statement is a transaction of its own."""
         asked = ["/usr/bin/psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "pawl", "-d", "postgres", "-Atc",
