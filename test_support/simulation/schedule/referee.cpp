@@ -202,8 +202,13 @@ void referee::on_begin(const begun_run& what) {
     // told.
     const bool was_skipped = history.begins == 1 && history.skipped && is_written && is_heard &&
                              time_.now() - history.skipped_at > skip_heard_after;
+    // It was granted before that could be heard, and its runner died when its row had begun: this
+    // is another attempt of it.
+    const bool is_resumed =
+        history.lost && history.first_grant - history.skipped_at <= skip_heard_after;
     const bool clocks_right = !stepped_at_ || time_.now() - *stepped_at_ > clock_heard_after;
-    if (was_skipped && plan_.has_journal && may_be_skipped(plan_.jobs[job].rules) && clocks_right)
+    if (was_skipped && !is_resumed && plan_.has_journal && may_be_skipped(plan_.jobs[job].rules) &&
+        clocks_right)
         broken(law::skipped_rests, key + " began " + text_of(occurrence) + ", which was skipped");
     if (!has_turn(what))
         broken(law::runs_once, key + " began " + text_of(occurrence) + " out of turn");
