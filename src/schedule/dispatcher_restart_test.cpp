@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -66,25 +67,35 @@ TEST(DispatcherRestart, ARestartRunsThePartitionsThatHaveNeverRun) {
     EXPECT_EQ(ran.size(), 3u);
 }
 
-// The runner loses store and journal at once, as when its machine is cut off. Another one is
-// granted the occurrence when the lease has run out, and goes on from the checkpoint.
-TEST(DispatcherRestart, AtLeastOnceWhatALostRunnerLeftIsResumedFromItsCheckpoint) {
-    schedule_world one;
+// A node that loses store and journal at once in the first run of "j", as when its machine is cut
+// off.
+std::unique_ptr<scheduler_node> cut_off_in_a_run(
+    schedule_world& one, const lease_options& lease, const schedule_options& when,
+    const std::function<void(const run&)>& before = {}) {
     auto cut = std::make_shared<testing_faults::plan>();
     auto cut_journal = std::make_shared<testing_faults::journal_plan>();
     auto a = std::make_unique<scheduler_node>(one.open_node(cut, cut_journal), "a");
-    auto options = brief_at_least_once;
-    options.ttl = 3s;
-    a->cron.add(one.note_and("j", "a", options,
-                             [&](const run& now) {
-                                 EXPECT_TRUE(now.checkpoint("page 3"));
+    a->cron.add(one.note_and("j", "a", lease,
+                             [cut, cut_journal, before](const run& now) {
+                                 if (before) before(now);
                                  cut->fail_all = errc::unreachable;
                                  cut_journal->fail_all = errc::unreachable;
                                  wait_for_stop(now.stop);
                              }),
-                each_second);
+                when);
     a->start();
-    ASSERT_TRUE(one.seen.wait_for(1));
+    EXPECT_TRUE(one.seen.wait_for(1));
+    return a;
+}
+
+// Another node than the one that was cut off is granted the occurrence when the lease has run out,
+// and goes on from the checkpoint.
+TEST(DispatcherRestart, AtLeastOnceWhatALostRunnerLeftIsResumedFromItsCheckpoint) {
+    schedule_world one;
+    auto options = brief_at_least_once;
+    options.ttl = 3s;
+    const auto a = cut_off_in_a_run(one, options, each_second,
+                                    [](const run& now) { EXPECT_TRUE(now.checkpoint("page 3")); });
     auto b = one.node("b");
     b->cron.add(one.note("j", "b", options), each_second);
     b->start();
@@ -147,21 +158,10 @@ TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughAReload) {
 // lease is over and before anyone has judged the row.
 TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughACrashAndAReload) {
     schedule_world one;
-    auto cut = std::make_shared<testing_faults::plan>();
-    auto cut_journal = std::make_shared<testing_faults::journal_plan>();
     const auto once_a_day = daily_at(whole_second_in(2s));
-    auto a = std::make_unique<scheduler_node>(one.open_node(cut, cut_journal), "a");
     auto options = brief_at_least_once;
     options.ttl = 1s;
-    a->cron.add(one.note_and("j", "a", options,
-                             [&](const run& now) {
-                                 cut->fail_all = errc::unreachable;
-                                 cut_journal->fail_all = errc::unreachable;
-                                 wait_for_stop(now.stop);
-                             }),
-                once_a_day);
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(1));
+    const auto a = cut_off_in_a_run(one, options, once_a_day);
     const auto lost = one.seen.lines().front().what;
     auto witness = one.open();
     ASSERT_TRUE(eventually([&] {
