@@ -83,6 +83,21 @@ bool is_lost_for_sure(const vote_count& seen, std::size_t majority) {
     return seen.held + seen.silent < majority;
 }
 
+// Whether the nodes that are free may join those that hold: one has to hold it still, unless an
+// expired lease is carried on.
+bool may_join(const vote_count& seen, const held_lease& lease, std::size_t majority) {
+    return (seen.held > 0 || lease.if_expired == expired_renewal::extend_if_unclaimed) &&
+           seen.held + seen.free >= majority;
+}
+
+// Whether the nodes that have not answered yet cannot change what becomes of the lease.
+bool is_decided(const vote_count& seen, std::size_t missing, const held_lease& lease,
+                std::size_t majority) {
+    if (seen.held >= majority) return true;
+    if (seen.held + missing >= majority) return false;
+    return may_join(seen, lease, majority) || seen.held + seen.free + missing < majority;
+}
+
 // Held by too few; those that are free may make a majority. Who holds the lease after that: one
 // that did not answer may.
 async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
@@ -157,12 +172,11 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
     const auto votes = among->ask(tell);
     const auto majority = among->majority();
     const auto count_of = all->size();
-    // Decided for each lease: held by a majority, or by so few that the others cannot help.
-    const round::judge enough = [majority, count_of](const round& got) {
+    const round::judge enough = [majority, all](const round& got) {
         if (got.healthy() < majority) return false;
-        for (std::size_t i = 0; i < count_of; ++i) {
-            const auto seen = count(got, i, count_of);
-            if (seen.held < majority && seen.held + got.missing() >= majority) return false;
+        for (std::size_t i = 0; i < all->size(); ++i) {
+            const auto seen = count(got, i, all->size());
+            if (!is_decided(seen, got.missing(), (*all)[i].lease, majority)) return false;
         }
         return true;
     };
@@ -179,11 +193,9 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
         const auto& one = (*all)[i];
         auto seen = count(*votes, i, count_of);
         auto answer = renewal::lost;
-        const bool may_carry_on =
-            seen.held > 0 || one.lease.if_expired == expired_renewal::extend_if_unclaimed;
         if (seen.held >= majority) {
             answer = renewal::renewed;
-        } else if (may_carry_on && seen.held + seen.free >= majority) {
+        } else if (may_join(seen, one.lease, majority)) {
             auto joining = hold_by_top_up(among, *votes, all, i, deadline);
             const auto joined = co_await std::move(joining);
             seen = *joined;
