@@ -86,17 +86,17 @@ awaitable<void> registrar::register_node() {
     auto listing = node_.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return;
-    std::vector<node_entry> live;
-    std::unordered_set<std::string> heard{node_.me.owner};
+    std::vector<const node_entry*> live;
+    live.reserve(nodes->size());
+    heard_ = {node_.me.owner};
     for (const auto& one : *nodes) {
         if (one.id == node_.me.owner)
             compare_clocks(one.last_seen, sent, answered);
         else if (one.age > node_heartbeat_timeout)
             continue;
-        heard.insert(one.id);
-        if (!one.draining) live.push_back(one);
+        heard_.insert(one.id);
+        if (!one.draining) live.push_back(&one);
     }
-    heard_ = std::move(heard);
     take_live(live);
 }
 
@@ -109,13 +109,13 @@ async<void> registrar::send_heartbeat() {
 }
 
 // A node with other jobs, or of an earlier version, asks when it will.
-void registrar::take_live(const std::vector<node_entry>& live) {
+void registrar::take_live(const std::vector<const node_entry*>& live) {
     live_.clear();
     std::vector<ranked_node> peers;
-    for (const auto& one : live) {
-        if (one.id != node_.me.owner && split_jobs(one.version).jobs != digest()) continue;
-        live_.push_back(one.id);
-        peers.push_back({one.id, one.running, one.running_max});
+    for (const auto* one : live) {
+        if (one->id != node_.me.owner && split_jobs(one->version).jobs != digest()) continue;
+        live_.push_back(one->id);
+        peers.push_back({one->id, one->running, one->running_max});
     }
     std::sort(live_.begin(), live_.end());
     if (live_.empty()) live_.push_back(node_.me.owner);

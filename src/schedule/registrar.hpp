@@ -66,7 +66,7 @@ private:
     async<void> send_heartbeat();
     node_entry entry();
     const std::string& digest();
-    void take_live(const std::vector<node_entry>& live);
+    void take_live(const std::vector<const node_entry*>& live);
     boost::asio::awaitable<std::optional<failure>> publish_some(
         std::vector<job_entry> entries, std::unordered_map<std::string, std::string>& rejected);
     void tell_rejected(const std::unordered_map<std::string, std::string>& rejected);

@@ -63,11 +63,12 @@ public:
         };
         const auto over = wire_;
         const auto mine = std::make_shared<waiting>(over->executor());
-        const auto answered = [over, weak = std::weak_ptr{mine}](result<T> what) {
+        // Shared, as an answer may be long.
+        const auto answered = [over, weak = std::weak_ptr{mine}](std::shared_ptr<result<T>> what) {
             over->tell([weak, what = std::move(what)] {
                 const auto who = weak.lock();
                 if (!who || who->answer) return;
-                who->answer = what;
+                who->answer = std::move(*what);
                 who->heard.cancel();
             });
         };
@@ -77,10 +78,11 @@ public:
             // That one copy is rejected says nothing of another, which may be served before or
             // after it, and a client that was connected learns no more than that.
             if (how == wire::reception::rejected && *copies == 1)
-                answered(failure{errc::unreachable, "connection refused"});
+                answered(
+                    std::make_shared<result<T>>(failure{errc::unreachable, "connection refused"}));
             if (how != wire::reception::served) return;
-            auto what = work();
-            over->carry_back([answered, what = std::move(what)] { answered(what); });
+            over->carry_back(
+                [answered, what = std::make_shared<result<T>>(work())] { answered(what); });
         };
         *copies = over->carry_there(arrive, wire::copies::perhaps_more);
         auto hearing = mine->heard.wait_for(over->timeout());

@@ -116,19 +116,15 @@ struct findings_of {
 };
 
 // Lets the nodes do what is theirs to do, and the world what is planned, in the order of time.
-// `settle` runs all that is ready at this instant.
-template <class Nodes, class Settle>
-void run_world_until(nanos end, timeline& time, const Nodes& nodes, Settle settle) {
-    const auto next_event = [&] {
-        auto next = time.next();
-        for (const auto& each : nodes) next = std::min(next, each->next_event());
-        return next;
-    };
-    for (settle();; settle()) {
-        const auto next = next_event();
+// The world's settle() runs all that is ready at this instant, next_event() is when a node has
+// something to do next, and fire(at) lets those do it whose time has come.
+template <class World>
+void run_world_until(nanos end, timeline& time, World& all) {
+    for (all.settle();; all.settle()) {
+        const auto next = std::min(time.next(), all.next_event());
         if (next > end) break;
         time.run_until(next);
-        for (const auto& each : nodes) each->fire();
+        all.fire(next);
     }
     time.run_until(end);
 }

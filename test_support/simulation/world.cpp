@@ -25,9 +25,17 @@ void world::settle() {
     for (const auto& each : nodes) each->turn();
 }
 
-void world::run_until(nanos end) {
-    run_world_until(end, time, nodes, [this] { settle(); });
+nanos world::next_event() const {
+    auto next = nanos::max();
+    for (const auto& each : nodes) next = std::min(next, each->next_event());
+    return next;
 }
+
+void world::fire(nanos /*at*/) {
+    for (const auto& each : nodes) each->fire();
+}
+
+void world::run_until(nanos end) { run_world_until(end, time, *this); }
 
 int world::carry(std::size_t node, const std::function<void()>& deliver) {
     const auto& faults = plan.faults;

@@ -29,6 +29,10 @@ public:
     world& operator=(const world&) = delete;
 
     void run_until(nanos end);
+    // For run_world_until().
+    void settle();
+    nanos next_event() const;
+    void fire(nanos at);
     // A message from or to a node: lost, delayed, repeated, and overtaken by others.
     int carry(std::size_t node, const std::function<void()>& deliver);
     // The store restarts, with its data or without.
@@ -47,8 +51,6 @@ public:
     std::vector<std::unique_ptr<node>> nodes;
 
 private:
-    // Runs all that is ready at this instant.
-    void settle();
     void lose_connections();
 };
 

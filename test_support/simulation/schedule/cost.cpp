@@ -24,19 +24,20 @@ constexpr std::uint64_t seed = 15;
 world_plan plan_of(const cost_case& what) {
     world_plan plan;
     plan.nodes = what.nodes;
+    plan.groups = what.groups;
     plan.start = wall_instant{std::chrono::hours{24 * 365 * 56}};
     plan.faulty = settled_after + what.measured;
     plan.healthy = seconds{20};
     plan.look = seconds{3};
     plan.registry = what.registry;
     plan.slow_way = plan.repeated = 0;
-    plan.runs_max = what.jobs;  // one node has room for all
+    plan.runs_max = what.jobs / what.groups + 1;  // one node has room for all
     for (std::size_t i = 0; i < what.jobs; ++i) {
         job_plan job;
         job.name = "job-" + std::to_string(i);
-        job.editions.push_back({{*time::cron::parse(what.when)}, 1});
+        job.editions.push_back({{*time::cron::parse(what.when(i))}, 1});
         job.rules = what.rules;
-        job.ttl = seconds{5};
+        job.ttl = what.ttl;
         job.run_least = what.run_least;
         job.run_most = what.run_most;
         plan.jobs.push_back(std::move(job));
@@ -73,16 +74,23 @@ cost measure_cost(const cost_case& what) {
     all.run_until(settled_after + milliseconds{900});
     all.counted = {};
     all.run_until(settled_after + milliseconds{900} + what.measured);
+    const auto counted = all.counted;
+    if (what.checks_calendar) {
+        all.run_until(all.plan.end());
+        for (std::size_t i = 0; i < what.jobs; ++i) all.note_published(i);
+        all.judge.check();
+    }
     cost found;
-    auto late = all.counted.late;
+    auto late = counted.late;
     std::sort(late.begin(), late.end());
     found.occurrences = late.size();
     const auto each = static_cast<double>(std::max<std::size_t>(late.size(), 1));
-    found.store = static_cast<double>(all.counted.requests[0]) / each;
-    found.journal = static_cast<double>(all.counted.requests[1]) / each;
+    found.store = static_cast<double>(counted.requests[0]) / each;
+    found.journal = static_cast<double>(counted.requests[1]) / each;
     found.late_median = at_share(late, 0.5);
     found.late_p99 = at_share(late, 0.99);
     found.late_most = late.empty() ? nanos{0} : late.back();
+    found.checked = all.judge.counts()[static_cast<std::size_t>(fact::checked)];
     found.breach = all.judge.first_breach();
     return found;
 }

@@ -33,8 +33,6 @@ void expect_as_estimated(const cost& found, const cost_case& what) {
     EXPECT_NEAR(found.journal, estimated.journal() / estimated.occurrences, 0.2 * found.journal);
 }
 
-double of_ms(nanos some) { return std::chrono::duration<double, std::milli>(some).count(); }
-
 cost measured(const char* name, const cost_case& what) {
     const auto found = measure_cost(what);
     std::printf(
@@ -73,6 +71,20 @@ TEST(ScheduleCosts, AtLeastOnceCostsTheSame) {
     EXPECT_LE(measured("at least once", what).store, 2.2 + looks_of_a_node * 30 / 20);
     what.rules.when_running = overlap::queue;
     EXPECT_LE(measured("at least once, in line", what).store, 2.2 + looks_of_a_node * 30 / 20);
+}
+
+// Nodes that have the same jobs find each other among those that have others.
+TEST(ScheduleCosts, TeamsInOneNamespaceCostTheSame) {
+    cost_case what;
+    what.nodes = 30;
+    what.groups = 3;
+    what.jobs = 60;
+    what.checks_calendar = true;
+    const auto found = measured("three teams", what);
+    EXPECT_EQ(found.occurrences, 60U * 20U);
+    EXPECT_GE(found.checked, found.occurrences);
+    EXPECT_LE(found.store, 2.2 + looks_of_a_node * 30 / 60);
+    EXPECT_LE(found.late_p99, begins_within);
 }
 
 // A first node that is dead or frozen costs the hold-back of the next, and never the occurrence.

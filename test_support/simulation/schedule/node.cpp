@@ -77,7 +77,6 @@ node::node(world& home, std::size_t index) : home_{home}, index_{index} {
     const auto& plan = home.plan;
     error_ = home.random.between(-plan.skew_most, plan.skew_most);
     drift_ = plan.drift_most * (2 * home.random.fraction() - 1);
-    editions_.resize(plan.jobs.size());
 }
 
 node::~node() = default;
@@ -152,7 +151,9 @@ void node::cut(nanos how_long, direction which, far_end what) {
 }
 
 void node::tell(std::uint64_t life, std::function<void()> what) {
-    if (lives(life)) boost::asio::post(process_->loop.get_executor(), std::move(what));
+    if (!lives(life)) return;
+    boost::asio::post(process_->loop.get_executor(), std::move(what));
+    home_.touch(index_);
 }
 
 void node::on_lost_connection(side which, std::weak_ptr<std::function<void()>> who) {
@@ -194,8 +195,10 @@ void node::freeze(nanos how_long) {
     home_.judge.note(name(), " freezes");
     home_.judge.happened(fact::freezes);
     frozen_until_ = home_.time.now() + how_long;
+    home_.touch(index_);
     report_health();
     home_.time.at(frozen_until_, [this] {
+        home_.touch(index_);
         home_.judge.note(name(), " goes on");
         report_health();
     });
@@ -216,6 +219,7 @@ void node::end_process() {
     connected_.clear();
     home_.judge.on_death(index_);
     process_.reset();
+    home_.touch(index_);
     report_health();
 }
 
@@ -226,6 +230,7 @@ void node::deploy() {
     draining_ = true;
     report_health();
     process_->stop.request_stop();
+    home_.touch(index_);
 }
 
 void node::reload() {
@@ -240,7 +245,8 @@ void node::reload() {
 
 std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
     std::vector<std::shared_ptr<const schedule::job_plan>> all;
-    for (std::size_t i = 0; i < home_.plan.jobs.size(); ++i) {
+    const auto groups = home_.plan.groups;
+    for (std::size_t i = index_ % groups; i < home_.plan.jobs.size(); i += groups) {
         const auto& wanted = home_.plan.jobs[i];
         editions_[i] = home_.edition_of(i);
         home_.judge.on_edition(index_, i, editions_[i]);
@@ -273,6 +279,7 @@ std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
 void node::start() {
     if (process_) return;
     home_.judge.note(name(), " starts");
+    home_.touch(index_);
     process_ = std::make_unique<process>(*this);
     auto& mine = *process_;
     runtime::engine::parts made_of{};

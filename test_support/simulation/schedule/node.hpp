@@ -17,6 +17,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,9 +71,9 @@ public:
     // Called when the connection to this server is lost, as long as `who` is there.
     void on_lost_connection(side which, std::weak_ptr<std::function<void()>> who);
     const edition& edition_of(std::size_t job) const {
-        return home_.plan.jobs[job].editions[editions_[job]];
+        return home_.plan.jobs[job].editions[editions_.at(job)];
     }
-    std::size_t edition_number(std::size_t job) const { return editions_[job]; }
+    std::size_t edition_number(std::size_t job) const { return editions_.at(job); }
     // Of its leases, in this life.
     std::string owner() const { return name() + ":" + std::to_string(life_); }
     std::string name() const { return "node-" + std::to_string(index_); }
@@ -131,7 +132,7 @@ private:
     std::unique_ptr<process> process_;
     bool ready_ = false;
     bool draining_ = false;
-    std::vector<std::size_t> editions_;  // of each job
+    std::unordered_map<std::size_t, std::size_t> editions_;  // of each job that it has
     std::vector<std::pair<side, std::weak_ptr<std::function<void()>>>> connected_;
 };
 

@@ -167,6 +167,11 @@ void draw_course(rng& random, world_plan& plan) {
 
 }  // namespace
 
+std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition) {
+    return partitions == 1 ? "job/" + job.name
+                           : "job/" + job.name + "/" + std::to_string(partition);
+}
+
 std::string_view name_of(plant bug) {
     constexpr std::array names{
         "none",         "occurrence_unsent", "used_up_by_grant", "no_early_guard", "unguarded",

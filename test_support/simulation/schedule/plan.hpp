@@ -58,6 +58,8 @@ struct job_plan {
     millis lateness_max() const { return editions.front().when.lateness_max; }
 };
 
+std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition);
+
 // What the registry tells nodes of each other. All of it is wrong, but for `right`: what a node
 // makes of it may only ever be a matter of who asks first.
 enum class registry_kind {
@@ -83,6 +85,7 @@ struct world_plan {
     character kind = character::mixed;
     std::vector<job_plan> jobs;
     std::size_t nodes = 3;
+    std::size_t groups = 1;  // of nodes, each with jobs of its own
     wall_instant start{};
     nanos faulty{};   // for how long there are faults
     nanos healthy{};  // and then none
@@ -106,6 +109,8 @@ struct world_plan {
     nanos end() const { return faulty + healthy; }
     // How far a clock may be off while its node counts as healthy.
     nanos clock_tolerated() const;
+    // The first node that has this job; the others are `groups` apart.
+    std::size_t first_node_of(std::size_t job) const { return job % groups; }
     // Within this time a healthy node begins what is due, or says why not.
     nanos timeout(const job_plan& job) const;
 };

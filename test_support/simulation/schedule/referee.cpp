@@ -55,11 +55,6 @@ std::string_view name_of(fact which) {
     return names[static_cast<std::size_t>(which)];
 }
 
-std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition) {
-    return partitions == 1 ? "job/" + job.name
-                           : "job/" + job.name + "/" + std::to_string(partition);
-}
-
 referee::referee(const world_plan& plan, const timeline& time)
     : referee_base{time,
                    [&plan](nanos since) {
@@ -74,7 +69,7 @@ referee::referee(const world_plan& plan, const timeline& time)
       work_(plan.nodes),
       published_(plan.jobs.size()),
       reloaded_(plan.jobs.size(), std::vector{nanos{0}}),
-      taken_(plan.nodes, std::vector<std::vector<taken_edition>>(plan.jobs.size())) {}
+      taken_(plan.nodes) {}
 
 nanos referee::due(pawl::occurrence occurrence) const {
     return wall_instant{millis{number(occurrence)}} - plan_.start;
@@ -423,7 +418,9 @@ nanos referee::replaced_at(std::size_t job, std::size_t edition) const {
 std::vector<referee::interval> referee::healthy_with(std::size_t node, std::size_t job,
                                                      std::size_t edition) const {
     std::vector<interval> all;
-    const auto& taken = taken_[node][job];
+    const auto found = taken_[node].find(job);
+    if (found == taken_[node].end()) return all;
+    const auto& taken = found->second;
     for (std::size_t i = 0; i < taken.size(); ++i) {
         if (taken[i].edition != edition) continue;
         const auto until = i + 1 < taken.size() ? taken[i + 1].from : for_ever;
@@ -630,7 +627,8 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
     const bool given_back = history.given_back && plan.rules.delivery == delivery::at_most_once;
     bool needed = false;
     bool prompt = false;
-    for (std::size_t node = 0; node < healthy_.size() && known && !forgotten; ++node) {
+    for (auto node = plan_.first_node_of(job); node < healthy_.size() && known && !forgotten;
+         node += plan_.groups) {
         for (const auto& one : healthy_with(node, job, edition)) {
             auto from = std::max(at, one.from);
             if (given_back) from = std::max(from, *history.given_back);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -249,14 +250,13 @@ private:
     std::vector<work> work_;
     std::vector<std::map<std::size_t, wall_instant>> published_;  // for each job its editions
     std::vector<std::vector<nanos>> reloaded_;                    // for each job, from 0 on
-    std::vector<std::vector<std::vector<taken_edition>>> taken_;  // by node and job
-    std::map<std::string, asked_run> asked_;                      // by id
+    std::vector<std::unordered_map<std::size_t, std::vector<taken_edition>>>
+        taken_;                               // by node, job
+    std::map<std::string, asked_run> asked_;  // by id
     std::vector<nanos> losses_;
     row_teller rows_;
     run_teller runs_;
     std::optional<nanos> stepped_at_{};
 };
-
-std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition);
 
 }  // namespace pawl::simulation::schedules

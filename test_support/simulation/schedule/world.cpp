@@ -66,17 +66,32 @@ void world::make_store() {
     store = memory::make_memory_store(loop_, settings_of(plan), leases_);
 }
 
+// Only nodes that have been touched: what a moment costs does not grow with those at rest.
 void world::settle() {
-    for (bool busy = true; busy;) {
-        turn_server();
-        busy = false;
-        for (const auto& each : nodes) busy = each->turn() || busy;
+    next_of_nodes_.resize(nodes.size(), nanos::max());
+    for (turn_server(); !touched_.empty(); turn_server())
+        for (const auto which : std::exchange(touched_, {})) {
+            auto& one = *nodes[which];
+            if (one.turn()) touch(which);
+            next_of_nodes_[which] = one.next_event();
+        }
+}
+
+nanos world::next_event() const {
+    auto next = nanos::max();
+    for (const auto each : next_of_nodes_) next = std::min(next, each);
+    return next;
+}
+
+void world::fire(nanos at) {
+    for (std::size_t i = 0; i < next_of_nodes_.size(); ++i) {
+        if (next_of_nodes_[i] > at) continue;
+        nodes[i]->fire();
+        touch(i);
     }
 }
 
-void world::run_until(nanos end) {
-    run_world_until(end, time, nodes, [this] { settle(); });
-}
+void world::run_until(nanos end) { run_world_until(end, time, *this); }
 
 void world::report_health() {
     for (const auto& each : nodes) each->report_health();

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,12 @@ public:
     world& operator=(const world&) = delete;
 
     void run_until(nanos end);
+    // A node has something to do, or its next event is another one.
+    void touch(std::size_t node) { touched_.insert(node); }
+    // For run_world_until().
+    void settle();
+    nanos next_event() const;
+    void fire(nanos at);
 
     // What may happen to it.
     void take_down(side which, nanos how_long);
@@ -136,8 +143,6 @@ public:
     std::shared_ptr<journal> records;
 
 private:
-    // Runs all that is ready at this instant.
-    void settle();
     void report_health();
     void make_store();
     std::string fresh_id();
@@ -147,6 +152,8 @@ private:
     std::shared_ptr<memory::data_set> leases_;
     std::vector<std::shared_ptr<lease_store>> lost_;  // with whoever waits at them
     std::function<void(node&)> at_next_grant_;
+    std::set<std::size_t> touched_;     // nodes
+    std::vector<nanos> next_of_nodes_;  // by index; never, where it has not been touched
     bool store_up_ = true;
     bool journal_up_ = true;
     std::vector<bool> paused_;
