@@ -5,14 +5,17 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +50,41 @@ bool set_limits(const std::vector<resource_limit>& limits) {
     return true;
 }
 
-bool become_user(const identity& who) {
+struct capability_sets {
+    __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+};
+
+// The guard has the capabilities that its child has now.
+bool may_kill_others() {
+    capability_sets mine;
+    if (syscall(SYS_capget, &mine.head, mine.sets) != 0) return false;
+    return (mine.sets[CAP_TO_INDEX(CAP_KILL)].effective & CAP_TO_MASK(CAP_KILL)) != 0;
+}
+
+// What a change from root to another user takes away, unless its securebits say otherwise, and what
+// only a program with capabilities of its own would inherit.
+bool drop_capabilities() {
+    capability_sets none;
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
+           syscall(SYS_capset, &none.head, none.sets) == 0;
+}
+
+// The stage at which it did not take place, in errno why.
+std::optional<stage> fail_to_become(const identity& who) {
     const bool changed = getuid() != who.user || getgid() != who.group;
     // Without privilege one can still be asked to stay oneself.
-    if (!changed && geteuid() != 0) return true;
-    return setgroups(who.groups.size(), who.groups.data()) == 0 && setgid(who.group) == 0 &&
-           setuid(who.user) == 0;
+    if (!changed && geteuid() != 0) return std::nullopt;
+    // One that is not root may have the capability to, and would keep more of them than it knows.
+    if (geteuid() != 0) {
+        errno = EPERM;
+        return stage::user;
+    }
+    if (who.user != geteuid() && !may_kill_others()) return stage::killing;
+    const bool is_done = setgroups(who.groups.size(), who.groups.data()) == 0 &&
+                         setgid(who.group) == 0 && setuid(who.user) == 0 &&
+                         (who.user == 0 || drop_capabilities());
+    return is_done ? std::nullopt : std::optional{stage::user};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
@@ -89,7 +121,8 @@ void set_up_child(const command& wanted, const std::array<int, 3>& streams, int 
         fail(tell, stage::priority);
     }
     if (!set_limits(wanted.resource_limits)) fail(tell, stage::resource_limits);
-    if (wanted.user && !become_user(*wanted.user)) fail(tell, stage::user);
+    if (wanted.user)
+        if (const auto where = fail_to_become(*wanted.user)) fail(tell, *where);
     // As the user whom it concerns: what they may not enter, the command may not either.
     if (!wanted.working_directory.empty() && chdir(wanted.working_directory.c_str()) != 0) {
         fail(tell, stage::working_directory);

@@ -129,10 +129,14 @@ bool spawn_fault::may_have_run() const noexcept {
 }
 
 bool spawn_fault::lacked_resources() const noexcept {
-    constexpr std::array missing{EAGAIN, EBUSY,   ECHILD, EMFILE, ENFILE,
-                                 ENOMEM, ENOBUFS, ENOSPC, ESRCH,  ETOOMANYREFS};
-    return where == stage::guard &&
-           std::find(missing.begin(), missing.end(), error) != missing.end();
+    constexpr std::array missing{EAGAIN, EBUSY,   ECHILD, EFBIG, EMFILE,      ENFILE,
+                                 ENOMEM, ENOBUFS, ENOSPC, ESRCH, ETOOMANYREFS};
+    constexpr std::array missing_to_execute{EMFILE, ENFILE, ENOMEM};
+    const auto is_one_of = [this](const auto& all) {
+        return std::find(all.begin(), all.end(), error) != all.end();
+    };
+    if (where == stage::execute) return is_one_of(missing_to_execute);
+    return where == stage::guard && is_one_of(missing);
 }
 
 std::string spawn_fault::describe(const command& wanted) const {
@@ -156,6 +160,10 @@ std::string spawn_fault::describe(const command& wanted) const {
         case stage::user:
             return start + "cannot become its user: " + reason(error) +
                    (privilege ? "; only root can run a command as another user" : "");
+        case stage::killing:
+            return start +
+                   "its guard could not kill it once it is another user's; give this "
+                   "process the capability CAP_KILL";
         case stage::working_directory:
             return start + "cannot enter '" + base::printable(wanted.working_directory) +
                    "': " + reason(error);

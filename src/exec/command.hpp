@@ -84,7 +84,15 @@ struct exit_status {
 };
 
 // How far a command came that never ran, or of which nothing is known but that it may have.
-enum class stage { guard, user, working_directory, execute, resource_limits, priority };
+enum class stage {
+    guard,
+    user,
+    working_directory,
+    execute,
+    resource_limits,
+    priority,
+    killing  // of processes of another user
+};
 
 struct spawn_fault {
     stage where = stage::guard;

@@ -86,10 +86,12 @@ TEST(Command, FaultsReadAsAShellSaysThem) {
 // What the machine lacked says nothing of the command; what is wrong with the command does, and
 // what may have run is not repeated.
 TEST(Command, OfWhichNothingRanForWantOfResourcesMayRunLater) {
-    for (const int error : {EMFILE, ENFILE, EAGAIN, ENOMEM, ENOSPC, EBUSY, ESRCH, ECHILD})
+    for (const int error : {EMFILE, ENFILE, EAGAIN, ENOMEM, EFBIG, ENOSPC, EBUSY, ESRCH, ECHILD})
         EXPECT_TRUE((spawn_fault{stage::guard, error}.lacked_resources())) << error;
     for (const int error : {E2BIG, EBADF, ETIME, ETIMEDOUT, EOWNERDEAD, ENOTRECOVERABLE})
         EXPECT_FALSE((spawn_fault{stage::guard, error}.lacked_resources())) << error;
+    for (const int error : {EMFILE, ENFILE, ENOMEM})
+        EXPECT_TRUE((spawn_fault{stage::execute, error}.lacked_resources())) << error;
     for (const int error : {ENOENT, EACCES, EAGAIN})
         EXPECT_FALSE((spawn_fault{stage::execute, error}.lacked_resources())) << error;
 }

@@ -172,7 +172,7 @@ void open_standard_streams() {
 
 }  // namespace
 
-launcher launcher::start() {
+launcher launcher::start(controlling_terminal which) {
     open_standard_streams();
     auto [ours, theirs] = socket_pair();
     if (!ours.is_open()) throw std::system_error{errno, std::generic_category(), "socketpair"};
@@ -194,6 +194,7 @@ launcher launcher::start() {
     }
     if (pid == 0) {
         ours.close();
+        if (which == controlling_terminal::none) setsid();
         launching{std::move(theirs), inherited, std::move(folder)}.run();
     }
     launcher made{std::move(ours), pid, std::move(folder)};

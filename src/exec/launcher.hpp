@@ -21,6 +21,12 @@ namespace pawl::exec {
 
 constexpr std::size_t guards_max = 4096;  // commands of one launcher at the same time
 
+// Of the commands.
+enum class controlling_terminal {
+    inherited,
+    none  // none of them can read, write or type into this process's, which may be another user's
+};
+
 // Thread-safe after start.
 class launcher {
 public:
@@ -28,7 +34,7 @@ public:
     // at this moment (signals ignored and blocked, umask, limits, working directory) is what the
     // commands inherit. Opens /dev/null on standard streams that are closed. Throws
     // std::system_error when the system is out of processes or descriptors.
-    static launcher start();
+    static launcher start(controlling_terminal which = controlling_terminal::inherited);
 
     // Ends all commands as if this process had died, and waits until they are dead: at most the
     // longest grace, unless the kernel holds one of them (state D). A launcher that was stopped is

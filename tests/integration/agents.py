@@ -46,15 +46,16 @@ class Agent:
         fresh.write_text(text)
         fresh.rename(self.file)
 
-    def start(self, socket=None):
-        """Again and again into the same log. It inherits the socket as systemd hands one over."""
+    def start(self, socket=None, binary=PAWL, inside=(), stdin=subprocess.DEVNULL):
+        """Again and again into the same log. It inherits the socket as systemd hands one over. `inside` comes before its words: a
+        program that becomes it."""
         begins = self.log().count("node ready")
-        words, kept = [PAWL, "agent", "--config", str(self.file)], []
+        words, kept = [*inside, str(binary), "agent", "--config", str(self.file)], []
         if socket is not None:
             kept = [socket.fileno()]
             words = ["sh", "-c", f'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$@" 3<&{kept[0]}', "sh", *words]
         with open(self.log_file, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL, RUNTIME_DIRECTORY=str(self.folder)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL, RUNTIME_DIRECTORY=str(self.folder)), stdin=stdin, stdout=log, stderr=log,
                                             pass_fds=kept)
         until(lambda: self.log().count("node ready") > begins or self.process.poll() is not None, 60)
         if self.process.poll() is not None:

@@ -33,8 +33,9 @@ def environment(**variables):
     return kept
 
 
-def pawl(*words, env=None, stdin="", timeout=60):
-    return Outcome(subprocess.run([PAWL, *words], env=env or environment(), input=stdin, timeout=timeout,
+def pawl(*words, env=None, stdin="", timeout=60, inside=()):
+    """`inside` comes before its words: a program that becomes it."""
+    return Outcome(subprocess.run([*inside, PAWL, *words], env=env or environment(), input=stdin, timeout=timeout,
                                   capture_output=True, text=True))
 
 

@@ -271,7 +271,7 @@ status run_agent(const globals& options, const agent_options& how) {
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     // And before the file is read: guards are forked from the launcher's memory, however much of it
     // is in use, and lock it.
-    const auto guards = exec::launcher::start();
+    const auto guards = exec::launcher::start(exec::controlling_terminal::none);
     // What is written from here on, while the store is opened too, is a change.
     const auto file_seen = agent::appearance_of(file_of(options));
     auto parsed = read(options);

@@ -76,6 +76,8 @@ void log_as_json(bool json) { json_logs = json; }
 
 void outlive_log_reader() {
     std::signal(SIGPIPE, SIG_IGN);
+    // Beyond a limit on the sizes of files a write is to fail, not to kill.
+    std::signal(SIGXFSZ, SIG_IGN);
     standard_error()->drop_when_full();
 }
 

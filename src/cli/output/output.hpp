@@ -38,8 +38,8 @@ void log(log_level level, std::string_view message);
 void log_as_json(bool json);
 // For who holds leases. From now on a log whose reader has gone is written to nowhere; it would end
 // this process. Where its reader stands still, lines are lost, and counted, rather than waited for:
-// renewals would wait with them. Commands are not to inherit that: call it behind
-// exec::launcher::start().
+// renewals would wait with them. Nor does a limit on the sizes of files end it: such a write fails.
+// Commands are not to inherit that: call it behind exec::launcher::start().
 void outlive_log_reader();
 // For who has no lease any more: from now on lines are waited for again. Says what was lost.
 void wait_for_log_reader();
