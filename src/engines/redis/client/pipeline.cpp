@@ -12,6 +12,12 @@
 #include <vector>
 
 namespace pawl::redis {
+namespace {
+
+// Who waits for less by no more than this share of the timeout is in no hurry.
+constexpr int hurry_share = 64;
+
+}  // namespace
 
 std::shared_ptr<pipeline> pipeline::make(net::loop& where,
                                          std::shared_ptr<const redis_settings> settings,
@@ -79,9 +85,12 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
     added.who = std::move(who);
     added.begin = begin;
     added.end = begin + commands.size();
-    added.deadline = lease_clock::now() + settings_->common.timeout;
-    if (deadline < added.deadline) {
-        added.deadline = deadline;
+    const auto timeout = settings_->common.timeout;
+    added.overdue = lease_clock::now() + timeout;
+    added.deadline = std::min(deadline, added.overdue);
+    // About as long as the timeout is as long: who asks several servers sets one deadline for all.
+    if (deadline >= added.overdue - timeout / hurry_share) added.overdue = added.deadline;
+    if (added.deadline < added.overdue) {
         hasty_ = true;
         deadlines_.bring_forward(deadline);
     }
@@ -333,7 +342,11 @@ void pipeline::fail_all(const requests& gone, const failure& why) {
 
 void pipeline::arm() {
     auto next = attempt_deadline_;
-    if (!requests_.empty()) next = std::min(next, requests_.front().deadline);
+    if (!requests_.empty()) {
+        const bool connected = state_ == state::connected;
+        const auto& first = requests_.front();
+        next = std::min(next, connected ? first.overdue : first.deadline);
+    }
     deadlines_.arm(next, shared_from_this(), &pipeline::check_deadlines);
 }
 
@@ -350,26 +363,31 @@ void pipeline::check_deadlines() {
         if (stream_) stream_->close();
     }
     if (hasty_) expire_hasty(now);
-    if (!requests_.empty() && requests_.front().deadline <= now) {
-        if (state_ == state::connected)
-            break_off(failure{errc::outcome_unknown, place_ + ": no answer within " + waited});
-        else
-            expire_unsent(now);
-    }
+    const bool connected = state_ == state::connected;
+    if (!connected)
+        expire_unsent(now);
+    else if (!requests_.empty() && requests_.front().overdue <= now)
+        break_off(failure{errc::outcome_unknown, place_ + ": no answer within " + waited});
     if (state_ != state::closed && (!requests_.empty() || attempt_deadline_ != instant::max()))
         arm();
 }
 
-// Those that had less time than the ones before them are told, and keep their place in the queue.
+// Those that wait for less than the timeout are told, and keep their place in the queue: that one
+// is in a hurry says nothing of the connection, which others share.
 void pipeline::expire_hasty(instant now) {
-    hasty_ = false;
     instant next = instant::max();
     std::vector<std::shared_ptr<completion_handler>> late;
-    for (std::size_t i = 1; i < requests_.size(); ++i) {
-        if (requests_[i].deadline <= now)
-            late.push_back(requests_[i].who);
-        else if (requests_[i].deadline < requests_[i - 1].deadline)
-            next = std::min(next, requests_[i].deadline);
+    // The first of those that were not sent are for expire_unsent().
+    const std::size_t from = state_ == state::connected ? 0 : 1;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        auto& one = requests_[i];
+        if (one.deadline == one.overdue) continue;  // nobody in a hurry, or told
+        if (one.deadline > now) {
+            next = std::min(next, one.deadline);
+        } else if (i >= from) {
+            late.push_back(one.who);
+            one.deadline = one.overdue;
+        }
     }
     hasty_ = next != instant::max();
     deadlines_.bring_forward(next);

@@ -100,7 +100,8 @@ private:
         std::shared_ptr<completion_handler> who;  // shared with the cancellation slot
         std::uint64_t begin;                      // offsets in the stream of all bytes ever asked
         std::uint64_t end;
-        instant deadline;
+        instant deadline;  // who asks waits no longer
+        instant overdue;   // a timeout after it was asked: the connection is of no use
         store_down unconnected;
         std::size_t replies_left;
         std::optional<std::vector<reply>> collected;  // of several commands
@@ -171,7 +172,7 @@ private:
     // Why the connection is being left, and the offset up to which it is still sent to.
     std::optional<failure> leaves_for_;
     std::uint64_t leaves_at_ = 0;
-    bool hasty_ = false;  // a request may have an earlier deadline than one before it
+    bool hasty_ = false;  // somebody may wait for less than the timeout
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();

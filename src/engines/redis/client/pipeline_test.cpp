@@ -28,8 +28,9 @@ std::string echo(int number) {
 }
 
 boost::asio::awaitable<answer> ask(std::shared_ptr<pipeline> link, std::string command,
-                                   std::size_t count, store_down unconnected = store_down::retry) {
-    co_return co_await link->ask(command, count, instant::max(), unconnected);
+                                   std::size_t count, store_down unconnected = store_down::retry,
+                                   instant deadline = instant::max()) {
+    co_return co_await link->ask(command, count, deadline, unconnected);
 }
 
 // What came of many questions, each asked by a coroutine of its own.
@@ -74,6 +75,13 @@ public:
             boost::asio::post(loop_.get_executor(), [gives_up] {
                 gives_up->emit(boost::asio::cancellation_type::terminal);
             });
+        });
+    }
+    void ask_until(int number, instant deadline) {
+        boost::asio::post(loop_.get_executor(), [this, number, deadline] {
+            boost::asio::co_spawn(
+                loop_.get_executor(), ask(link_, echo(number), 1, store_down::retry, deadline),
+                [this, number](std::exception_ptr, answer got) { note(number, got); });
         });
     }
     // Waits until so many have been answered, and gives back what was said to each.
@@ -151,6 +159,25 @@ TEST(Pipeline, TheAnswersBehindACallerThatGaveUpStayInOrder) {
     proxy.resume(direction::to_client);
     const auto said = asked.answers(10);
     for (int i = 1; i < 10; ++i) EXPECT_EQ(said.at(i), std::to_string(i));
+}
+
+// Goal: one that is in a hurry ends nothing for the others, who share its connection. Method: it is
+// the first in the queue, and its time is over, before it is asked or after, while the answers of
+// all are held back.
+TEST(Pipeline, WhoIsInAHurryLeavesTheConnectionToTheOthers) {
+    for (const auto early : {millis{-50}, millis{50}}) {
+        redis_server server;
+        tcp_proxy proxy{server.port()};
+        questions asked{proxy.port(), {}, {}, 30s};
+        EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+        proxy.stall(direction::to_client);
+        asked.ask_until(0, lease_clock::now() + early);
+        asked.ask_all(1, 10);
+        EXPECT_EQ(asked.answers(1).at(0), "outcome_unknown");
+        proxy.resume(direction::to_client);
+        const auto said = asked.answers(10);
+        for (int i = 1; i < 10; ++i) EXPECT_EQ(said.at(i), std::to_string(i));
+    }
 }
 
 // Goal: who does not wait for a connection is told at once that there is none, and leaves nothing

@@ -114,8 +114,9 @@ void acquisition::confirm(const order& what) {
             call.add(number(*wanted.occurrence));
         return call;
     };
+    // Promises may have taken all the time there was.
     among_->at(what.node)->ask_for(
-        std::move(agree), deadline_,
+        std::move(agree), among_->deadline(),
         [self = shared_from_this(), which = what.node](const node_answer& got) {
             auto agreed =
                 got.has_error() ? result<bool>{got.error()} : result<bool>{got->number == 1};

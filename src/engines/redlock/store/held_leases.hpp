@@ -34,10 +34,16 @@ public:
         if (found == all_.end() || found->second.token != token) return std::nullopt;
         return found->second.what;
     }
+    // For one that was found here when its renewal began: it may have been released since.
     void extend(const std::string& key, fence_token token, instant expires) {
         const auto found = all_.find(key);
         if (found != all_.end() && found->second.token == token)
             found->second.what.expires = std::max(found->second.what.expires, expires);
+    }
+    // For one that was not: this process may have been granted the key anew since.
+    void keep_unless_newer(const std::string& key, fence_token token, own_claim what) {
+        const auto found = all_.find(key);
+        if (found == all_.end() || found->second.token < token) keep(key, token, std::move(what));
     }
     void forget(const std::string& key, fence_token token) {
         const auto found = all_.find(key);

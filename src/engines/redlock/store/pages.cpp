@@ -35,17 +35,6 @@ std::vector<observation> observations_of(const quorum& among, const round& votes
     return seen;
 }
 
-std::shared_ptr<round> ask_for_records(const std::shared_ptr<quorum>& among,
-                                       const std::string& key) {
-    const auto deadline = among->deadline();
-    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
-        redis::script_call call{redis::scripts::all().inspect, 1};
-        call.add(among->lock_prefix, key);
-        whom.ask(std::move(call), deadline, std::move(taker));
-    };
-    return among->ask(look);
-}
-
 // A process has one connection to each node for all that wait in it, and is counted at each.
 boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
                                            std::vector<record>& records) {
@@ -75,6 +64,31 @@ boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
             records[i].waiters = std::max(records[i].waiters.value_or(0), here);
         }
     }
+}
+
+// The claims that confirmed records of this token name, and how many nodes name them.
+struct claim_count {
+    own_claim claim;
+    std::size_t nodes = 0;
+};
+
+std::map<std::string, claim_count> claims_under(const std::vector<observation>& seen,
+                                                fence_token token) {
+    std::map<std::string, claim_count> all;
+    for (const auto& one : seen) {
+        if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;
+        auto& counted = all[one->id];
+        counted.claim = {one->id, one->owner, lease_clock::now()};
+        ++counted.nodes;
+    }
+    return all;
+}
+
+const claim_count* named_most(const std::map<std::string, claim_count>& all) {
+    const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.second.nodes < b.second.nodes;
+    });
+    return most == all.end() ? nullptr : &most->second;
 }
 
 // The pages of several nodes laid over each other. A node says nothing about what lies behind the
@@ -139,6 +153,17 @@ async<bool> read_further(std::shared_ptr<quorum> among, std::string prefix, std:
 
 }  // namespace
 
+std::shared_ptr<round> ask_for_records(const std::shared_ptr<quorum>& among,
+                                       const std::string& key) {
+    const auto deadline = among->deadline();
+    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
+        redis::script_call call{redis::scripts::all().inspect, 1};
+        call.add(among->lock_prefix, key);
+        whom.ask(std::move(call), deadline, std::move(taker));
+    };
+    return among->ask(look);
+}
+
 async<std::optional<record>> look_at(std::shared_ptr<quorum> among, std::string key) {
     const auto votes = ask_for_records(among, key);
     const auto majority = among->majority();
@@ -176,22 +201,31 @@ async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::st
 }
 
 // A token that was completed belongs to one claim: two majorities share a node, and there the later
-// one is higher. So whatever a majority says is the one.
-async<std::optional<own_claim>> find_claim(std::shared_ptr<quorum> among, std::string key,
-                                           fence_token token) {
-    const auto votes = ask_for_records(among, key);
+// one is higher. So whatever a majority says is the one. Where too few know of it, the renewal
+// finds out what it is worth: each node compares for itself.
+async<found_claim> find_claim(std::shared_ptr<quorum> among, std::shared_ptr<round> records,
+                              fence_token token) {
     const auto majority = among->majority();
-    const round::judge enough = [](const round& all) { return all.missing() == 0; };
-    co_await votes->until(enough);
-    const auto seen = observations_of(*among, *votes);
-    std::map<std::string, std::size_t> claims;
-    for (const auto& one : seen) {
-        if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;
-        if (++claims[one->id] >= majority)
-            co_return std::optional<own_claim>{own_claim{one->id, one->owner, lease_clock::now()}};
-    }
-    if (seen.size() < majority) co_return among->minority(*votes, errc::outcome_unknown);
-    co_return std::optional<own_claim>{};
+    const round::judge enough = [among, majority, token](const round& so_far) {
+        const auto seen = observations_of(*among, so_far);
+        const auto claims = claims_under(seen, token);
+        const auto* most = named_most(claims);
+        const auto nodes = most != nullptr ? most->nodes : 0;
+        return nodes >= majority ||
+               (seen.size() >= majority && nodes + so_far.missing() < majority);
+    };
+    co_await records->until(enough);
+    const auto seen = observations_of(*among, *records);
+    const auto claims = claims_under(seen, token);
+    const auto* most = named_most(claims);
+    found_claim found;
+    if (most != nullptr && (most->nodes >= majority || claims.size() == 1))
+        found.claim = most->claim;
+    if (found.claim && most->nodes >= majority) co_return found;
+    if (seen.size() < majority) co_return among->minority(*records, errc::outcome_unknown);
+    const auto silent = among->size() - seen.size();
+    found.is_uncertain = !found.claim && most != nullptr && most->nodes + silent >= majority;
+    co_return found;
 }
 
 }  // namespace pawl::redlock

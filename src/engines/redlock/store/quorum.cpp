@@ -37,13 +37,14 @@ std::vector<std::optional<failure>> quorum::left_out() const {
     const auto down =
         std::count_if(nodes_.begin(), nodes_.end(), [](const auto& one) { return one->is_down(); });
     const bool suffice = size() - static_cast<std::size_t>(down) >= majority();
-    for (std::size_t i = 0; suffice && i < size(); ++i) {
+    for (std::size_t i = 0; i < size(); ++i) {
         if (!nodes_[i]->is_down()) continue;
+        nodes_[i]->want();
+        if (!suffice) continue;
         const auto last = nodes_[i]->why_down();
         // Nothing is sent, so nothing can have happened.
         why[i] = failure{last.code == errc::outcome_unknown ? errc::unreachable : last.code,
                          last.detail, last.answered};
-        nodes_[i]->want();
     }
     return why;
 }

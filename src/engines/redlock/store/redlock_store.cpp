@@ -66,7 +66,9 @@ private:
     void sweep_behind(const std::string& granted);
     boost::asio::awaitable<bool> pause_before_retry(int tries, instant give_up);
     async<bool> force_release_everywhere(std::string key, fence_token token, millis delay,
-                                         instant deadline, bool also_elsewhere);
+                                         bool also_elsewhere);
+    // For so long a node that does not hear of an end may hold the key.
+    millis longest_lease() const { return settings().quarantine.value_or(ttl_max); }
     failure gave_up() const {
         return {errc::outcome_unknown, among_->at(0)->place() + ": cancelled by the caller"};
     }
@@ -160,7 +162,7 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
         whom.ask(call(), deadline, std::move(taker));
     };
     const auto votes = among_->ask(tell);
-    const auto until = lease_clock::now() + settings().timeout + std::chrono::minutes{1};
+    const auto until = lease_clock::now() + longest_lease();
     votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
         if (got.has_error()) among->at(which)->retry_later(again, until);
     });
@@ -222,7 +224,7 @@ async<bool> redlock_store::release(std::string key, fence_token token, release_o
     };
     const auto votes = among_->ask(tell);
     // A node that did not hear it holds the key until the lease ends: it is told when it is back.
-    const auto until = mine ? mine->expires : lease_clock::now() + std::chrono::minutes{1};
+    const auto until = mine ? mine->expires : lease_clock::now() + longest_lease();
     votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
         if (got.has_error()) among->at(which)->retry_later(again, until);
     });
@@ -243,15 +245,14 @@ async<bool> redlock_store::release(std::string key, fence_token token, release_o
 
 // Where the token holds the key it is burnt; and then, so that a majority knows, where it does not.
 async<bool> redlock_store::force_release_everywhere(std::string key, fence_token token,
-                                                    millis delay, instant deadline,
-                                                    bool also_elsewhere) {
+                                                    millis delay, bool also_elsewhere) {
     const auto at = [&](const char* nodes) -> quorum::question {
         return [&, nodes](node& whom, std::size_t, answer_taker taker) {
             redis::script_call one{vote_scripts::all().force_release, 1};
             one.add(among_->lock_prefix, key).add(digits_of(token));
             one.add(digits_of(fence_token{number(token) + 1})).add(delay.count());
             one.add(settings().retention.count()).add(nodes);
-            whom.ask(std::move(one), deadline, std::move(taker));
+            whom.ask(std::move(one), among_->deadline(), std::move(taker));
         };
     };
     const auto votes = among_->ask(at(also_elsewhere ? "any" : "held"));
@@ -276,13 +277,13 @@ async<bool> redlock_store::force_release_everywhere(std::string key, fence_token
         co_await burns->until(told);
         co_return true;
     }
-    auto burning = force_release_everywhere(key, token, delay, deadline, true);
+    auto burning = force_release_everywhere(key, token, delay, true);
     co_return co_await std::move(burning);
 }
 
 async<bool> redlock_store::force_release(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
-    auto releasing = force_release_everywhere(key, token, delay, among_->deadline(), false);
+    auto releasing = force_release_everywhere(key, token, delay, false);
     const auto done = co_await std::move(releasing);
     if (done.has_error()) co_return done.error();
     if (*done) held_.forget(key, token);

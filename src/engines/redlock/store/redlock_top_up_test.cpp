@@ -49,5 +49,65 @@ TEST(RedlockTopUp, AHolderThatAnswersLastIsJoined) {
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
 }
 
+enum class end { dead, frozen };
+
+void end_node(redlock_servers& servers, std::size_t which, end how) {
+    if (how == end::dead)
+        servers.at(which).crash();
+    else
+        servers.at(which).freeze();
+}
+
+class RedlockMinority : public testing::TestWithParam<end> {};
+
+// Goal: the loss of a minority stops nothing. Method: of three nodes one holds, one has restarted
+// with nothing, its scripts included, and one is away: the two that are there are enough.
+TEST_P(RedlockMinority, AFreeNodeIsJoinedWithoutTheOneThatIsAway) {
+    redlock_servers servers{3, {}};
+    auto mine = open(on_ports(servers.ports(), 5s));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    until_all_three_confirmed(servers);
+    servers.at(1).ask({"FLUSHALL"});
+    servers.at(1).ask({"SCRIPT", "FLUSH"});
+    end_node(servers, 2, GetParam());
+    const auto began = lease_clock::now();
+    EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
+    EXPECT_LT(lease_clock::now() - began, 4s);  // without waiting for it
+}
+
+// Method: the same by a process that was not granted it, so that it has to look for the claim. Two
+// of the three hold, so that each of the two has to be heard.
+TEST_P(RedlockMinority, AnotherProcessRenewsWithoutTheOneThatIsAway) {
+    redlock_servers servers{3, {}};
+    auto mine = open(on_ports(servers.ports(), 5s));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    until_all_three_confirmed(servers);
+    end_node(servers, 2, GetParam());
+    auto other = open(on_ports(servers.ports(), 5s));
+    const auto began = lease_clock::now();
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(other.renew(lease_of("key", token, 60s)), renewal::renewed);
+    EXPECT_LT(lease_clock::now() - began, 4s);
+}
+
+// Goal: nobody is told that a lease is lost which a majority may hold (rule 9). Method: one of
+// three has no record, as one that was down when it was granted, and another is away: a process
+// that was not granted it knows of one holder only, and joins the one that is free.
+TEST_P(RedlockMinority, AnotherProcessIsNotToldThatItIsLost) {
+    redlock_servers servers{3, {}};
+    auto mine = open(on_ports(servers.ports(), 2s));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    until_all_three_confirmed(servers);
+    servers.at(1).ask({"FLUSHALL"});
+    end_node(servers, 2, GetParam());
+    auto other = open(on_ports(servers.ports(), 2s));
+    EXPECT_EQ(other.renew(lease_of("key", token, 60s)), renewal::renewed);
+}
+
+INSTANTIATE_TEST_SUITE_P(RedlockTopUp, RedlockMinority, testing::Values(end::dead, end::frozen),
+                         [](const auto& one) {
+                             return one.param == end::dead ? "Dead" : "Frozen";
+                         });
+
 }  // namespace
 }  // namespace pawl::redlock

@@ -16,6 +16,7 @@ struct candidate {
     std::size_t place;  // among the leases asked for
     held_lease lease;
     own_claim under;
+    bool is_own;  // this process knew it
 };
 using candidates = std::shared_ptr<const std::vector<candidate>>;
 
@@ -93,15 +94,15 @@ bool may_join(const vote_count& seen, const held_lease& lease, std::size_t major
 // Whether the nodes that have not answered yet cannot change what becomes of the lease.
 bool is_decided(const vote_count& seen, std::size_t missing, const held_lease& lease,
                 std::size_t majority) {
-    if (seen.held >= majority) return true;
-    if (seen.held + missing >= majority) return false;
-    return may_join(seen, lease, majority) || seen.held + seen.free + missing < majority;
+    if (seen.held >= majority || may_join(seen, lease, majority)) return true;
+    return seen.held + seen.free + missing < majority;
 }
 
 // Held by too few; those that are free may make a majority. Who holds the lease after that: one
 // that did not answer may.
 async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
-                                 std::size_t lease, instant deadline) {
+                                 std::size_t lease) {
+    const auto deadline = among->deadline();  // of its own: the votes may have used theirs up
     const auto leases = all->size();
     const auto additions = std::make_shared<round>(among->size());
     const auto seen = count(votes, lease, leases);
@@ -122,7 +123,9 @@ async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& vot
         return yes >= needed;
     };
     co_await additions->until(enough);
-    vote_count after{.held = seen.held, .free = 0, .silent = seen.silent};
+    // With those that have voted meanwhile.
+    auto after = count(votes, lease, leases);
+    after.free = 0;
     for (std::size_t i = 0; i < among->size(); ++i) {
         if (!asked[i]) continue;
         const auto& got = additions->answers()[i];
@@ -134,35 +137,47 @@ async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& vot
     co_return after;
 }
 
-// The claims of the leases; those that no node knows any more are looked for.
-async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const held_leases& mine,
-                                          std::span<const held_lease> leases) {
+struct claims_found {
     std::vector<candidate> known;
+    std::vector<std::size_t> uncertain;  // among the leases: one may hold, but which cannot be said
+};
+
+// The claims of the leases; those that this process does not know are looked for, all at once.
+async<claims_found> find_claims(std::shared_ptr<quorum> among, const held_leases& mine,
+                                std::span<const held_lease> leases) {
+    claims_found all;
+    std::vector<std::pair<std::size_t, std::shared_ptr<round>>> looks;
     for (std::size_t i = 0; i < leases.size(); ++i) {
-        auto under = mine.find(leases[i].key, leases[i].token);
-        if (!under) {
-            auto finding = find_claim(among, leases[i].key, leases[i].token);
-            auto found = co_await std::move(finding);
-            if (found.has_error()) co_return found.error();
-            under = *std::move(found);
-        }
-        if (under) known.push_back({i, leases[i], *std::move(under)});
+        if (auto under = mine.find(leases[i].key, leases[i].token))
+            all.known.push_back({i, leases[i], *std::move(under), true});
+        else
+            looks.emplace_back(i, ask_for_records(among, leases[i].key));
     }
-    co_return known;
+    for (auto& [place, records] : looks) {
+        auto finding = find_claim(among, std::move(records), leases[place].token);
+        auto found = co_await std::move(finding);
+        if (found.has_error()) co_return found.error();
+        if (found->claim)
+            all.known.push_back({place, leases[place], *std::move(found->claim), false});
+        else if (found->is_uncertain)
+            all.uncertain.push_back(place);
+    }
+    co_return all;
 }
 
 }  // namespace
 
 async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leases& mine,
                                         std::span<const held_lease> leases) {
-    const auto sent = lease_clock::now();
-    const auto deadline = among->deadline();
     auto finding = find_claims(among, mine, leases);
     auto claims = co_await std::move(finding);
     if (claims.has_error()) co_return claims.error();
-    const candidates all = std::make_shared<const std::vector<candidate>>(*std::move(claims));
+    const candidates all = std::make_shared<const std::vector<candidate>>(std::move(claims->known));
     std::vector<renewal> answers(leases.size(), renewal::lost);
+    for (const auto place : claims->uncertain) answers[place] = renewal::unknown;
     if (all->empty()) co_return answers;
+    const auto sent = lease_clock::now();
+    const auto deadline = among->deadline();
     const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
         auto extend = [among, all](const std::string& life) {
             return renewal_call(*among, *all, life);
@@ -196,16 +211,18 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
         if (seen.held >= majority) {
             answer = renewal::renewed;
         } else if (may_join(seen, one.lease, majority)) {
-            auto joining = hold_by_top_up(among, *votes, all, i, deadline);
+            auto joining = hold_by_top_up(among, *votes, all, i);
             const auto joined = co_await std::move(joining);
             seen = *joined;
             if (seen.held >= majority) answer = renewal::renewed;
         }
         if (answer == renewal::lost && !is_lost_for_sure(seen, majority)) answer = renewal::unknown;
         (*renewed)[i] = answer == renewal::renewed;
-        if (answer == renewal::renewed)
-            mine.keep(one.lease.key, one.lease.token,
-                      {one.under.id, one.under.owner, sent + one.lease.ttl});
+        if (answer == renewal::renewed && one.is_own)
+            mine.extend(one.lease.key, one.lease.token, sent + one.lease.ttl);
+        else if (answer == renewal::renewed)
+            mine.keep_unless_newer(one.lease.key, one.lease.token,
+                                   {one.under.id, one.under.owner, sent + one.lease.ttl});
         else if (answer == renewal::lost)
             mine.forget(one.lease.key, one.lease.token);
         answers[one.place] = answer;
