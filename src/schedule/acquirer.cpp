@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -451,7 +452,11 @@ awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failur
     }
     which->decisions.on_granted();
     // The journal may answer where the store does not, and know that another node has it.
-    std::function<void()> telling = [this, job = which->plan->name, detail = why.detail] {
+    // By its occurrence one entry of the audit is told from another.
+    auto detail = std::move(why.detail);
+    if (const auto& due = which->decisions.wanted().occurrence)
+        detail += "; scheduled " + time::format_rfc3339(wall_of(*due));
+    std::function<void()> telling = [this, job = which->plan->name, detail = std::move(detail)] {
         tell_fail_open(job, detail);
     };
     auto performing = others_.runs.perform(which, std::nullopt, mode, std::move(telling));
@@ -475,15 +480,34 @@ void acquirer::audit_fail_open(const std::string& job, const std::string& why) {
     if (!std::exchange(is_auditing_, true)) node_.spawn(keep_auditing());
 }
 
+// Each append is an entry of its own, so what was not answered is looked for before it is repeated.
+async<void> acquirer::audit_once(const untold_audit& one) {
+    if (one.may_be_told) {
+        auto listing = node_.records->list_audit(0, page_limit_max);
+        const auto newest = co_await std::move(listing);
+        if (newest.has_error()) co_return newest.error();
+        const auto is_it = [&what = one.what](const audit_entry& entry) {
+            return std::tie(entry.actor, entry.action, entry.target, entry.detail) ==
+                   std::tie(what.actor, what.action, what.target, what.detail);
+        };
+        if (std::any_of(newest->begin(), newest->end(), is_it)) co_return result<void>{};
+    }
+    auto appending = node_.records->append_audit(one.what);
+    const auto appended = co_await std::move(appending);
+    if (appended.has_error()) co_return appended.error();
+    co_return result<void>{};
+}
+
 // The journal is perhaps on the same server, and away for as long: one asks for all of them.
 awaitable<void> acquirer::keep_auditing() {
     net::timer timer{node_.loop.get_executor()};
     while (!unaudited_.empty()) {
         auto one = unaudited_.take_oldest();
-        auto auditing = node_.records->append_audit(one.what);
+        auto auditing = audit_once(one);
         const auto told = co_await std::move(auditing);
         // What is rejected now is rejected again, and the others would wait behind it.
         if (told.has_value() || !may_pass(told.error().code)) continue;
+        one.may_be_told = one.may_be_told || told.error().code == errc::outcome_unknown;
         if (node_.stopping) break;
         if (node_.loop.now() < one.since + journal_retry * journal_tries_max)
             unaudited_.put_back(std::move(one));

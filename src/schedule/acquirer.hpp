@@ -67,6 +67,7 @@ private:
     boost::asio::awaitable<void> run_without_lease(std::shared_ptr<track> which, failure why);
     void tell_fail_open(const std::string& job, const std::string& why);
     void audit_fail_open(const std::string& job, const std::string& why);
+    async<void> audit_once(const untold_audit& one);
     boost::asio::awaitable<void> keep_auditing();
     boost::asio::awaitable<void> perform_unless_skipped(std::shared_ptr<track> which, won_lease won,
                                                         delivery mode,

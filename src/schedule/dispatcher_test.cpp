@@ -339,6 +339,38 @@ TEST(Dispatcher, FailOpenIsAuditedWhenTheJournalIsBack) {
     }));
 }
 
+// Goal: one run without a lease is one entry of the audit. Method: the answers to the first entries
+// are lost, so that they are told again.
+TEST(Dispatcher, FailOpenIsAuditedOnceThoughAnAnswerIsLost) {
+    schedule_world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.observer = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("j", "a"), open);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.journal_faults->audits_to_lose = 2;
+    one.faults->fail_all = errc::unreachable;
+    ASSERT_TRUE(eventually([&] { return ears->fail_open >= 2; }));
+    one.faults->fail_all = std::nullopt;
+    const auto runs = [&] { return static_cast<std::size_t>(ears->fail_open); };
+    const auto entries = [&] {
+        std::multiset<std::string> details;
+        for (const auto& told : one.ask([&] { return one.records->list_audit(0, 100); }))
+            if (told.action == "job.fail_open") details.insert(told.detail);
+        return details;
+    };
+    const auto each_is_told = [&] {
+        const auto all = entries();
+        return std::set<std::string>(all.begin(), all.end()).size() >= runs();
+    };
+    ASSERT_TRUE(eventually(each_is_told));
+    a->stop();
+    EXPECT_EQ(one.journal_faults->audits_to_lose, 0);
+    EXPECT_EQ(entries().size(), runs());
+}
+
 // Goal: what has run without its lease is not given back. Method: its claim took effect and was
 // not answered; without a journal only the store keeps it from running on the node that starts
 // next.

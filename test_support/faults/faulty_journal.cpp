@@ -149,7 +149,11 @@ public:
 
     async<audit_entry> append_audit(audit_draft what) override {
         ++faults_->audits;
-        return strict(inner_->append_audit(std::move(what)));
+        auto appending = strict(inner_->append_audit(std::move(what)));
+        auto appended = co_await std::move(appending);
+        if (appended.has_value() && take_one(faults_->audits_to_lose))
+            co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        co_return appended;
     }
     async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override {
         auto listing = strict(inner_->list_audit(before, limit));

@@ -25,6 +25,7 @@ struct journal_plan {
                                           // outcome_unknown
     std::atomic<int> changes_to_lose{0};  // the same of pauses, resumptions, triggers and
                                           // cancellations
+    std::atomic<int> audits_to_lose{0};   // the same of entries of the audit
     std::atomic<bool> heartbeats_lost{false};   // they have no effect, and nobody is told
     std::atomic<int> find_jobs_to_fail{0};      // the next so many questions for one job fail
     std::atomic<int> retires_to_fail{0};        // the next so many have no effect

@@ -18,6 +18,7 @@ constexpr std::size_t audits_kept_max = 1'000;
 struct untold_audit {
     audit_draft what;
     instant since{};
+    bool may_be_told = false;  // it was sent, and not answered
 };
 
 // Used by one thread at a time.
