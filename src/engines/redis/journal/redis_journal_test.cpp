@@ -499,6 +499,25 @@ TEST(RedisJournal, TenThousandPrunedRunsLeaveNoKeyBehind) {
 }
 
 // Goal: a page is whole though it is larger than a reply may be. Method: 300 checkpoints of 64 KiB.
+// Goal: one run that is retried for weeks keeps no others beyond their age. Method: it and one that
+// has ended began an hour ago and more, and it begins another attempt now.
+TEST(RedisJournal, ARunThatIsRetriedForLongKeepsNoOlderOnes) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    const auto retried = fresh_occurrence_run("job", 1000, 1);
+    const auto over = fresh_occurrence_run("job", 2000, 2);
+    for (const auto& run : {retried, over}) mine.begin(run);
+    EXPECT_TRUE(mine.get(mine->finish(mark_of(over), ended(run_status::completed))));
+    const auto long_ago = "0000000000001";
+    for (const auto& run : {retried, over})
+        server.ask({"HSET", "pawl:journal:run:" + run.id, "started", long_ago});
+    server.ask({"HSET", "pawl:journal:run:" + over.id, "ended", long_ago});
+    EXPECT_TRUE(mine.get(mine->next_attempt(mark_of(retried), ended(run_status::failed))));
+    EXPECT_EQ(mine.get(mine->prune("job", 100, 1h, 100)), 1u);
+    EXPECT_TRUE(mine.get(mine->find_run(retried.id)));
+    EXPECT_FALSE(mine.get(mine->find_run(over.id)));
+}
+
 TEST(RedisJournal, PagesOfLargeRowsAreWhole) {
     redis_server server;
     auto mine = open(on_port(server.port()));
