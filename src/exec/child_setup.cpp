@@ -66,8 +66,10 @@ bool may_kill_others() {
 // only a program with capabilities of its own would inherit.
 bool drop_capabilities() {
     capability_sets none;
-    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
-           syscall(SYS_capset, &none.head, none.sets) == 0;
+    // EINVAL: a kernel that knows no ambient ones, such as gVisor's.
+    const bool no_ambient =
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL;
+    return no_ambient && syscall(SYS_capset, &none.head, none.sets) == 0;
 }
 
 // The stage at which it did not take place, in errno why.
@@ -76,10 +78,8 @@ std::optional<stage> fail_to_become(const identity& who) {
     // Without privilege one can still be asked to stay oneself.
     if (!changed && geteuid() != 0) return std::nullopt;
     // One that is not root may have the capability to, and would keep more of them than it knows.
-    if (geteuid() != 0) {
-        errno = EPERM;
-        return stage::user;
-    }
+    errno = EPERM;
+    if (geteuid() != 0) return stage::user;
     if (who.user != geteuid() && !may_kill_others()) return stage::killing;
     const bool is_done = setgroups(who.groups.size(), who.groups.data()) == 0 &&
                          setgid(who.group) == 0 && setuid(who.user) == 0 &&

@@ -28,8 +28,12 @@ int main(int count, char** words) {
     for (int i = 1; i <= 4; ++i) {
         const auto number =
             i < count ? pawl::base::parse_number<std::size_t>(words[i]) : std::nullopt;
-        if (count != 5 || !number || *number == 0) {
-            std::fprintf(stderr, "%s: give AGENTS GROUPS JOBS HOURS, each above 0\n", words[0]);
+        const bool is_idle = i == 2 && number && *number > numbers[0];
+        if (count != 5 || !number || *number == 0 || is_idle) {
+            std::fprintf(stderr,
+                         "%s: give AGENTS GROUPS JOBS HOURS, each above 0, and no more groups than "
+                         "agents\n",
+                         words[0]);
             return 64;
         }
         numbers[i - 1] = *number;

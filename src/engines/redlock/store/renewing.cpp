@@ -5,8 +5,10 @@
 #include "engines/redlock/store/vote_scripts.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace pawl::redlock {
 namespace {
@@ -98,37 +100,44 @@ bool is_decided(const vote_count& seen, std::size_t missing, const held_lease& l
     return seen.held + seen.free + missing < majority;
 }
 
-// Held by too few; those that are free may make a majority. Who holds the lease after that: one
-// that did not answer may.
-async<vote_count> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
-                                 std::size_t lease) {
-    const auto deadline = among->deadline();  // of its own: the votes may have used theirs up
-    const auto leases = all->size();
-    const auto additions = std::make_shared<round>(among->size());
-    const auto seen = count(votes, lease, leases);
-    std::vector<bool> asked(among->size(), false);
+// Nodes that are free are asked to join those that hold one lease.
+struct joining {
+    std::size_t lease;
+    std::vector<bool> asked;  // by node
+    std::shared_ptr<round> additions;
+};
+
+joining begin_joining(const std::shared_ptr<quorum>& among, const round& votes,
+                      const candidates& all, std::size_t lease, instant deadline) {
+    joining some{lease, std::vector<bool>(among->size()), std::make_shared<round>(among->size())};
     for (std::size_t i = 0; i < among->size(); ++i) {
         const auto& said = votes.answers()[i];
-        asked[i] = is_legible(said, leases) && (*said)->text[lease] == 'f';
-        if (asked[i])
-            top_up(among, i, all, lease, deadline, additions->taker(i));
+        some.asked[i] = is_legible(said, all->size()) && (*said)->text[lease] == 'f';
+        if (some.asked[i])
+            top_up(among, i, all, lease, deadline, some.additions->taker(i));
         else
-            additions->take(i, failure{errc::unreachable, {}});
+            some.additions->take(i, failure{errc::unreachable, {}});
     }
-    const auto needed = among->majority();
-    const round::judge enough = [needed, before = seen.held](const round& so_far) {
+    return some;
+}
+
+// Who holds the lease after that: one that did not answer may.
+boost::asio::awaitable<vote_count> finish_joining(const joining& some, const round& votes,
+                                                  std::size_t leases, std::size_t majority) {
+    const auto before = count(votes, some.lease, leases).held;
+    const round::judge enough = [before, majority](const round& so_far) {
         std::size_t yes = before;
         for (const auto& got : so_far.answers())
             if (got && got->has_value() && (*got)->number == 1) ++yes;
-        return yes >= needed;
+        return yes >= majority;
     };
-    co_await additions->until(enough);
+    co_await some.additions->until(enough);
     // With those that have voted meanwhile.
-    auto after = count(votes, lease, leases);
+    auto after = count(votes, some.lease, leases);
     after.free = 0;
-    for (std::size_t i = 0; i < among->size(); ++i) {
-        if (!asked[i]) continue;
-        const auto& got = additions->answers()[i];
+    for (std::size_t i = 0; i < some.asked.size(); ++i) {
+        if (!some.asked[i]) continue;
+        const auto& got = some.additions->answers()[i];
         if (!got || got->has_error())
             ++after.silent;
         else if ((*got)->number == 1)
@@ -204,19 +213,27 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leas
     if (votes->was_cancelled() || votes->healthy() < majority)
         co_return among->minority(*votes, errc::outcome_unknown);
 
+    std::vector<joining> joins;
+    // The votes may have used their time up.
+    const auto joined_by = among->deadline();
+    for (std::size_t i = 0; i < count_of; ++i) {
+        const auto seen = count(*votes, i, count_of);
+        if (seen.held < majority && may_join(seen, (*all)[i].lease, majority))
+            joins.push_back(begin_joining(among, *votes, all, i, joined_by));
+    }
+    std::map<std::size_t, vote_count> joined;
+    for (const auto& some : joins) {
+        auto finishing = finish_joining(some, *votes, count_of, majority);
+        const auto seen = co_await std::move(finishing);
+        joined.emplace(some.lease, seen);
+    }
     for (std::size_t i = 0; i < count_of; ++i) {
         const auto& one = (*all)[i];
-        auto seen = count(*votes, i, count_of);
-        auto answer = renewal::lost;
-        if (seen.held >= majority) {
-            answer = renewal::renewed;
-        } else if (may_join(seen, one.lease, majority)) {
-            auto joining = hold_by_top_up(among, *votes, all, i);
-            const auto joined = co_await std::move(joining);
-            seen = *joined;
-            if (seen.held >= majority) answer = renewal::renewed;
-        }
-        if (answer == renewal::lost && !is_lost_for_sure(seen, majority)) answer = renewal::unknown;
+        const auto found = joined.find(i);
+        const auto seen = found != joined.end() ? found->second : count(*votes, i, count_of);
+        auto answer = seen.held >= majority              ? renewal::renewed
+                      : is_lost_for_sure(seen, majority) ? renewal::lost
+                                                         : renewal::unknown;
         (*renewed)[i] = answer == renewal::renewed;
         if (answer == renewal::renewed && one.is_own)
             mine.extend(one.lease.key, one.lease.token, sent + one.lease.ttl);
