@@ -17,15 +17,15 @@ int main() {
         },
         pawl::store_settings{});
 
-    auto first = locks.try_acquire("k", {.ttl = 1s});
-    const auto rejected = locks.try_acquire("k", {.ttl = 1s});
+    auto first = locks.try_acquire("k", {.ttl = 6s});
+    const auto rejected = locks.try_acquire("k", {.ttl = 6s});
     if (!first || rejected) return 1;
     const auto token = first->token();
     // pawl's heartbeat keeps it alive beyond its TTL, through the verbs above.
-    const auto still_rejected = locks.acquire("k", {.ttl = 1s}, 2500ms);
+    const auto still_rejected = locks.acquire("k", {.ttl = 6s}, 8s);
     if (still_rejected || !first->valid()) return 1;
     first->release();
-    const auto second = locks.try_acquire("k", {.ttl = 1s});
+    const auto second = locks.try_acquire("k", {.ttl = 6s});
     if (!second || second->token() <= token) return 1;
     std::cout << "first under token " << number(token) << ", then under " << number(second->token())
               << '\n';

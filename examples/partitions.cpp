@@ -68,8 +68,8 @@ void reindex(scoreboard& seen, const std::string& node, const pawl::partition& m
 
 int main() {
     scoreboard seen;
-    // Quick leases and looks, as this is an example; the default is a ttl of 30 s.
-    const pawl::partition_options options{.lease = {.ttl = 1s}, .interval = 20ms};
+    // Quick looks, as this is an example.
+    const pawl::partition_options options{.interval = 20ms};
     const auto node = [&](std::string name, std::stop_token stop) {
         auto locks = pawl::locks::open("memory:");
         locks.run_partitions(

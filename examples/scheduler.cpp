@@ -52,7 +52,10 @@ void serve(scoreboard& seen, const std::string& node, std::stop_token stop) {
         .lease = {.ttl = 30s},
         .body = [&](const pawl::run& run) { seen.write(run, node); },
     };
-    cron.add(report, {.cron = "* * * * * *", .misfire = pawl::misfire::run_once});
+    // In order, and so too what came due while this machine stood still.
+    cron.add(report, {.cron = "* * * * * *",
+                      .misfire = pawl::misfire::run_once,
+                      .overlap = pawl::overlap::queue});
     cron.run(stop);
 }
 
