@@ -85,7 +85,7 @@ TEST(Guard, KillsAfterTheGraceWhenPawlIsKilled) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     limits until;
-    until.grace = 1s;
+    until.grace = 4s;
     until.stop_at = until.kill_at = lease_clock::now() + 60s;
     const pid_t holder = holder_of(token_writer(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
