@@ -42,6 +42,7 @@ TEST_F(LookUp, ANameThatHangsIsAskedForOnceAndEachWaitEndsAtItsDeadline) {
         ASSERT_TRUE(found.has_error());
         EXPECT_EQ(found.error().code, errc::unreachable);
     }
+    ASSERT_TRUE(names.wait_for_question("hung.test"));
     EXPECT_EQ(names.asked("hung.test"), before + 1);
     names.go_on();
     const auto found = find("hung.test", 10s);
