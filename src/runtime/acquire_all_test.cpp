@@ -117,7 +117,7 @@ TEST(AcquireAll, WhatIsLostOnTheWayIsAcquiredAgain) {
     auto held = a.try_acquire("b", plain);
     ASSERT_TRUE(held);
     std::optional<lease_set> all;
-    std::thread waiter{[&] { all = b.acquire_all({"a", "b"}, {.ttl = 4s}, 1min); }};
+    std::thread waiter{[&] { all = b.acquire_all({"a", "b"}, {.ttl = 6s, .grace = 0ms}, 1min); }};
     wait_for_waiter(a, "b");
     const auto first = a.inspect("a")->holder;
     EXPECT_TRUE(a.force_release("a", first, 0ms));
@@ -156,7 +156,7 @@ TEST(AcquireAll, OppositeOrdersDoNotDeadlock) {
 TEST(AcquireAll, OneThatIsLostEndsTheSet) {
     world one;
     auto a = one.open(), b = one.open();
-    auto all = a.acquire_all({"a", "b"}, {.ttl = 4s});
+    auto all = a.acquire_all({"a", "b"}, {.ttl = 6s, .grace = 0ms});
     ASSERT_TRUE(all);
     auto moved = std::move(all);
     ASSERT_TRUE(b.force_release("b", moved->token("b"), 0ms));
@@ -266,7 +266,7 @@ TEST(AcquireAll, ASetMayGoInItsOwnStopCallback) {
         lease_set held;
         std::optional<std::stop_callback<std::function<void()>>> first, second;
     };
-    auto all = a.acquire_all({"a", "b"}, {.ttl = 4s});
+    auto all = a.acquire_all({"a", "b"}, {.ttl = 6s, .grace = 0ms});
     ASSERT_TRUE(all);
     const auto token = all->token("a");
     auto mine = std::make_unique<owned>(std::move(*all));

@@ -111,7 +111,7 @@ TEST(Leader, CampaignsAgainAfterAForcedRelease) {
     world one;
     auto a = one.open(), b = one.open();
     std::promise<fence_token> tokens[2];
-    candidate only{a, {.ttl = 4s}, [&](const term& now) {
+    candidate only{a, {.ttl = 6s, .grace = 0ms}, [&](const term& now) {
                        if (now.number <= 2) tokens[now.number - 1].set_value(now.token);
                        wait_for_stop(now.stop);
                    }};
@@ -128,7 +128,7 @@ TEST(Leader, ABodyThatIgnoresItsStopIsWaitedForWhileTheNextLeads) {
     auto a = one.open(), b = one.open();
     std::promise<fence_token> old_token, new_token;
     std::latch next_leads{1};
-    candidate deaf{a, {.ttl = 4s}, [&](const term& now) {
+    candidate deaf{a, {.ttl = 6s, .grace = 0ms}, [&](const term& now) {
                        if (now.number > 1) return;
                        old_token.set_value(now.token);
                        next_leads.wait();
@@ -392,7 +392,7 @@ TEST(Partitions, OfAMemberThatIsCutOffAreTakenOver) {
     auto b = one.open();
     gathering all{8};
     // A body has a third of it between its stop and the next holder.
-    const partition_options roomy{.lease = {.ttl = 6s}, .interval = 20ms};
+    const partition_options roomy{.lease = {.ttl = 12s}, .interval = 20ms};
     participant first{a, 8, all.body(1), "reindex", roomy},
         second{b, 8, all.body(2), "reindex", roomy};
     ASSERT_TRUE(all.wait_until({{1, 4}, {2, 4}}));

@@ -241,7 +241,7 @@ TEST(LostLease, AHandleThatGoesWithItsStopIsReleasedAndNotLost) {
     const auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears});
     one.faults->renewals_to_fail = 1'000'000;
-    std::optional<lease> held = a.try_acquire("k", {.ttl = 6s, .grace = 2s});
+    std::optional<lease> held = a.try_acquire("k", {.ttl = 12s, .grace = 4s});
     ASSERT_TRUE(held);
     const auto end = held->valid_until();
     const auto stop = held->stop_token();

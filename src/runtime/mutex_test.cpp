@@ -134,7 +134,7 @@ TEST(Mutex, ManyThreadsOfSeveralProcessesExcludeEachOther) {
 TEST(Mutex, ALostLeaseIsADefinedError) {
     world one;
     auto a = one.open(), b = one.open();
-    mutex here{a, "door", {.ttl = 4s}}, there{b, "door", plain};
+    mutex here{a, "door", {.ttl = 6s, .grace = 0ms}}, there{b, "door", plain};
     std::unique_lock hold{here};
     EXPECT_NO_THROW(here.check());
     ASSERT_TRUE(b.force_release("door", here.lease().token(), 0ms));
@@ -158,7 +158,7 @@ TEST(Mutex, ALostLeaseIsADefinedError) {
 TEST(Mutex, TwoThreadsOfOneObjectKeepTheirLeasesApart) {
     world one;
     auto a = one.open(), b = one.open();
-    mutex door{a, "door", {.ttl = 4s}};
+    mutex door{a, "door", {.ttl = 6s, .grace = 0ms}};
     const std::lock_guard hold{door};
     const auto first = door.lease().token();
     ASSERT_TRUE(b.force_release("door", first, 0ms));

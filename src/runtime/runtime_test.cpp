@@ -158,7 +158,7 @@ TEST(Locks, TheHeartbeatKeepsALeaseFarBeyondItsTtl) {
 TEST(Locks, AForceReleasedHolderIsToldToStop) {
     world one;
     auto a = one.open(), b = one.open();
-    auto lease = a.try_acquire("k", {.ttl = 4s});
+    auto lease = a.try_acquire("k", {.ttl = 6s, .grace = 0ms});
     ASSERT_TRUE(lease);
     ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
     wait_for_stop(lease->stop_token());
@@ -603,7 +603,7 @@ TEST(Run, ABodyThatThrowsIsReleasedAndMayRunAgainUnderAtLeastOnce) {
 TEST(Run, LossStopsTheBodyAndIsReported) {
     world one;
     auto a = one.open(), b = one.open();
-    const job victim{.name = "j", .lease = {.ttl = 4s}, .body = [&](const run& now) {
+    const job victim{.name = "j", .lease = {.ttl = 6s, .grace = 0ms}, .body = [&](const run& now) {
                          b.force_release("j", now.token, 0ms);
                          wait_for_stop(now.stop);
                      }};
@@ -667,8 +667,8 @@ TEST(Observer, HearsOfEveryGrantRejectionLossAndRelease) {
     world one;
     auto ears = std::make_shared<counting>();
     auto a = one.open({.observer = ears}), b = one.open({.observer = ears});
-    auto lease = a.try_acquire("k", {.ttl = 4s});
-    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 4s})));
+    auto lease = a.try_acquire("k", {.ttl = 6s, .grace = 0ms});
+    EXPECT_TRUE(rejected(b.try_acquire("k", {.ttl = 6s, .grace = 0ms})));
     b.force_release("k", lease->token(), 0ms);
     wait_for_stop(lease->stop_token());
     lease->release();
