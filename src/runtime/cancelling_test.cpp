@@ -288,14 +288,12 @@ TEST(Cancelling, ARunWhoseBeginningIsUnderWayIsWrittenToItsEnd) {
         auto running = a.async_run(nightly);
         co_await std::move(running);
     };
+    one.journal_faults->on_begun = [&] { call.cancel(context.get_executor()); };
     call.spawn(context.get_executor(), work());
-    std::thread program{[&] { context.run(); }};
+    context.run();
     const auto rows = [&] {
         return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
     };
-    EXPECT_TRUE(eventually([&] { return !rows().empty(); }));
-    call.cancel(context.get_executor());
-    program.join();
     ASSERT_EQ(rows().size(), 1U);
     EXPECT_EQ(rows().front().status, run_status::skipped);
     EXPECT_TRUE(a.drain(10s));
@@ -539,16 +537,13 @@ TEST(Cancelling, ARunThatIsToldToStopBeforeItBeganIsGivenBack) {
     auto a = one.open(), b = one.open();
     one.journal_faults->begin_delay = 2s;
     std::stop_source stop;
+    one.journal_faults->on_begun = [&] { stop.request_stop(); };
     std::atomic<bool> ran{false};
     const job nightly{.name = "k", .lease = once, .body = [&](const run&) { ran = true; }};
-    std::thread program{
-        [&] { EXPECT_EQ(a.run(nightly, stop.get_token()), run_outcome::skipped_busy); }};
+    EXPECT_EQ(a.run(nightly, stop.get_token()), run_outcome::skipped_busy);
     const auto rows = [&] {
         return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
     };
-    EXPECT_TRUE(eventually([&] { return !rows().empty(); }));
-    stop.request_stop();
-    program.join();
     EXPECT_FALSE(ran);
     EXPECT_EQ(rows().front().status, run_status::skipped);
     one.journal_faults->begin_delay = 0ms;
