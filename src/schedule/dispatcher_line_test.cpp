@@ -73,7 +73,7 @@ TEST(DispatcherLine, ADelayBeyondTheMisfireWindowKeepsNoOtherFromRunning) {
 // replaced in the middle of the delay, when the occurrence has been due for longer than the window.
 TEST(DispatcherLine, ARestartWithinTheDelayLosesNothing) {
     schedule_world one;
-    const auto due = whole_second_in(3s);
+    const auto due = whole_second_in(10s);
     auto late = daily_at(due);
     late.misfire_window = 1s;
     late.jitter = 10s;

@@ -158,7 +158,7 @@ TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughAReload) {
 // lease is over and before anyone has judged the row.
 TEST(DispatcherRestart, WhatWasBegunAtLeastOnceStaysThatThroughACrashAndAReload) {
     schedule_world one;
-    const auto once_a_day = daily_at(whole_second_in(2s));
+    const auto once_a_day = daily_at(whole_second_in(8s));
     auto options = brief_at_least_once;
     options.ttl = 1s;
     const auto a = cut_off_in_a_run(one, options, once_a_day);
