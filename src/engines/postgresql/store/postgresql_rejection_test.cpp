@@ -207,7 +207,7 @@ TEST(PostgresqlRejection, AClosedPortIsUnreachableAfterTheTimeout) {
 TEST(PostgresqlRejection, TheNextServerIsTriedInTime) {
     postgresql_server server;
     canned_server silent{{}};
-    auto settings = on_port(silent.port(), 2s);
+    auto settings = on_port(silent.port(), 8s);
     settings.servers.servers.push_back(
         {"127.0.0.1", "", std::to_string(testing_servers::free_port())});
     settings.servers.servers.push_back({"no-such-host.invalid", "", ""});
@@ -233,7 +233,7 @@ TEST(PostgresqlRejection, AStandbyIsNeverTakenForThePrimary) {
     postgresql_options following;
     following.primary = primary.port();
     postgresql_server standby{following};
-    auto settings = on_port(standby.port(), 2s);
+    auto settings = on_port(standby.port(), 5s);
     expect_rejection(settings, errc::unreachable, "point the URL at the primary");
     // Nor where the user lets libpq take it.
     settings.common.timeout = 10s;
