@@ -79,11 +79,11 @@ inline void expect_words(const std::string& text, const std::string& words) {
 
 // Claims, renews, hands the key over to one who waits, and runs a job.
 inline void expect_all_verbs(locks& where, locks& other) {
-    auto held = where.try_acquire("key", {.ttl = 4s});
+    auto held = where.try_acquire("key", {.ttl = 9s});
     ASSERT_TRUE(held);
     EXPECT_FALSE(takes(other, "key"));
     // Beyond its TTL it is kept alive by the heartbeat.
-    const auto rejected = other.acquire("key", minute, 6s);
+    const auto rejected = other.acquire("key", minute, 11s);
     EXPECT_FALSE(rejected.has_value());
     EXPECT_TRUE(held->valid());
     const auto token = held->token();
