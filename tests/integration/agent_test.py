@@ -348,7 +348,8 @@ class End(AgentCase):
         self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 137))
         self.assertIn("shut down", stopped["reason"])
         self.assertIn("run started job=", agent.log())
-        self.assertNotIn("run started ", agent.log().partition("SIGTERM: draining")[2])
+        # One whose key was won before the signal may be told of behind it, and no other.
+        self.assertIn(re.findall(r"run started job=(\S+)", agent.log().partition("SIGTERM: draining")[2]), ([], ["tick"]))
         self.assert_none_is_held()
         self.assertEqual(self.nodes(), {})
         self.assertEqual([one for one in self.runs("tick") if one["status"] == "started"], [])
@@ -439,7 +440,7 @@ class EachNode(AgentCase):
         jobs = [job("clean", f"echo $PAWL_NODE $PAWL_OCCURRENCE $PAWL_KEY >> {self.folder}/clean", schedule="@every 1s", lease=False),
                 job("shared", f"echo $PAWL_OCCURRENCE >> {self.folder}/shared", schedule="@every 1s")]
         agents = [self.agent(name, *jobs).start() for name in ("node-a", "node-b")]
-        until(lambda: all(sum(line.startswith(name) for line in self.lines("clean")) > 4 for name in ("node-a", "node-b")))
+        until(lambda: all(sum(line.startswith(name) for line in self.lines("clean")) > 10 for name in ("node-a", "node-b")))
         # Long enough for occurrences that one node would leave to the other.
         until(lambda: len(self.lines("shared")) > 4)
         for one in agents:
@@ -457,7 +458,8 @@ class EachNode(AgentCase):
             self.assertIn("completed", {row["status"] for row in rows})
             self.assertLessEqual({row["status"] for row in rows}, {"completed", "skipped"})
             # Nobody is before it in line, so it does not wait for anybody: a second for a busy machine, two where a sanitizer looks on.
-            late = sorted(proof.seconds(row["started_at"]) - proof.seconds(row["occurrence"]) for row in rows)
+            late = sorted(proof.seconds(row["started_at"]) - proof.seconds(row["occurrence"])
+                          for row in rows if row["status"] == "completed")
             self.assertLess(late[len(late) // 2], 2 if os.environ.get("PAWL_SANITIZED") else 1)
 
 
