@@ -262,8 +262,11 @@ def port_in(log):
     return log[begin:].split()[2].rsplit(":", 1)[1] if begin >= 0 and "\n" in log[begin:] else None
 
 
+# What is asked all the time is asked in a moment, too, in which the machine stands still for longer than a store is waited for.
 class OnSqlite(Leases, AgentCase):
-    pass
+    def agent(self, name, *jobs, **keys):
+        self.store = f"sqlite:{self.stores}/pawl.db?timeout=20s"
+        return super().agent(name, *jobs, **keys)
 
 
 class OnRedis(Leases, AgentCase):
@@ -277,7 +280,7 @@ class OnRedis(Leases, AgentCase):
         super().setUp()
 
     def agent(self, name, *jobs, **keys):
-        self.store = self.server.url
+        self.store = f"{self.server.url}?timeout=20s"
         return super().agent(name, *jobs, **keys)
 
 
@@ -289,7 +292,7 @@ class OnPostgres(Leases, AgentCase):
 
     def agent(self, name, *jobs, **keys):
         # A namespace for each test.
-        self.store = f"{self.server.url}?namespace={self._testMethodName[5:60]}"
+        self.store = f"{self.server.url}?timeout=20s&namespace={self._testMethodName[5:60]}"
         return super().agent(name, *jobs, **keys)
 
 

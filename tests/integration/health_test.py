@@ -103,7 +103,7 @@ class Drill(Case):
                                   env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, worker)
         with worker.stdin as told:
-            told.write(f"{redis.url}\n")
+            told.write(f"{redis.url}?timeout=20s\n")
         worker.stdin = None
         lines = (words for words in map(str.split, worker.stdout) if words[0] in ("writing", "wrote"))
         self.assertIn("wrote", (words[0] for words in lines))
