@@ -67,7 +67,7 @@ class Locks(Case):
 
     def test_a_wait_says_for_whom_and_until_when(self):
         self.hold("k", "--ttl", "30s")
-        waited = self.pawl("exec", "k", "--wait=1s", "--", "true")
+        waited = self.pawl("exec", "k", "--wait=4s", "--", "true")
         self.assertEqual(waited.status, 75)
         self.assertRegex(waited.err, r"(?m)^\S+ info waiting for lock 'k', held by \S+ \(token \d+, expires in \d+s\S* unless renewed\), until 20\S+$")
         other = self.start("exec", "k", "--wait", "--", "true")

@@ -80,7 +80,7 @@ class Forgetting(OnOneServer):
         self.token("warm")
         link = NetworkLink(server.port, late_from=b"lock:k")
         self.addCleanup(link.close)
-        ran = Outcome(subprocess.run([PAWL, "--store", f"{server.url_at(link.address)}?timeout=5s", "exec", "k", "--ttl", "60s",
+        ran = Outcome(subprocess.run([PAWL, "--store", f"{server.url_at(link.address)}?timeout=20s", "exec", "k", "--ttl", "60s",
                                       "--no-journal", "--", "echo", "ran"], env=environment(), capture_output=True, text=True, timeout=60))
         self.assertEqual((ran.status, ran.out), (0, "ran\n"), ran.err)
         self.assertTrue(link.is_late.is_set())

@@ -55,7 +55,7 @@ class HttpExamples(AgentCase):
 
     def test_a_client_that_lost_the_lease_writes_nothing(self):
         """Goal: a write is held back. Method: the lease is taken away while the program works, and its loss is told at a renewal."""
-        late = self.python(TTL_MS="3000", WORK_SECONDS="5")
+        late = self.python(TTL_MS="9000", WORK_SECONDS="12")
         until(lambda: self.held("counter"))
         released = pawl("--store", self.store, "locks", "release", "counter", "--reason", "a test", "--yes", "--now")
         self.assertEqual(released.status, 0, released.err)

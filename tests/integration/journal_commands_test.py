@@ -262,7 +262,7 @@ class Runs(Shared):
                 retries={"max": 3, "backoff": "10ms"}),
             job("retried", retried, retries={"max": 4, "backoff": "50ms", "max_backoff": "100ms"}),
             job("given-up", 'exit "$PAWL_ATTEMPT"', retries={"max": 1, "backoff": "50ms"}),
-            job("slow", "exec sleep 600", timeout="700ms", soft_timeout="200ms", grace="1s"),
+            job("slow", "exec sleep 600", timeout="6s", soft_timeout="1s", grace="1s"),
             job("overlapping", f"until [ -e {folder}/overlapped ]; do sleep 0.05; done", schedule="@every 1s"),
             job("spread", "true", schedule="@every 1s", partitions=6, ttl="3s"),
         ]
