@@ -125,6 +125,8 @@ class Runs(ApiCase):
                                            env={"MODE": "full"}, arguments=["--x"]))
         (run,) = self.ask_for(agent, "saves")
         self.ended(run)
+        # Its lease ends behind its row.
+        until(lambda: not self.pawl("locks", "show", "job/saves", "--json").json()["held"])
         answer = self.ask(agent, "POST", "/api/v1/jobs/saves/runs", {"dry_run": True, "resume": True, "args": ["--x"]})
         self.assertEqual(answer.status, 200, answer.body)
         self.assert_fits(agent, answer.json(), "DryRun")
