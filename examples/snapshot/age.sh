@@ -4,7 +4,8 @@
 set -eu
 database=$1 max=$2
 
-row=$(sqlite3 -readonly -separator ' ' "$database" \
+# A writer that commits locks readers out for a moment.
+row=$(sqlite3 -readonly -cmd '.timeout 5000' -separator ' ' "$database" \
   "SELECT unixepoch() - written_at, token, writer FROM snapshot WHERE name = 'workers'" 2>/dev/null) || row=
 if [ -z "$row" ]; then
   echo "CRITICAL: no snapshot in $database"
