@@ -34,6 +34,11 @@ TEST(Doctor, ClocksAreJudgedBySkewToBothSides) {
         EXPECT_EQ(check_clock(side * 900ms, 1ms, 60s).level, severity::ok);
         EXPECT_EQ(check_clock(side * 1100ms, 1ms, 60s).level, severity::warn);
         EXPECT_EQ(check_clock(side * 61s, 1ms, 60s).level, severity::fail);
+        // Known to a second and a half only.
+        EXPECT_EQ(check_clock(side * 2400ms, 3s, 60s).level, severity::ok);
+        EXPECT_EQ(check_clock(side * 2600ms, 3s, 60s).level, severity::warn);
+        EXPECT_EQ(check_clock(side * 61s, 3s, 60s).level, severity::warn);
+        EXPECT_EQ(check_clock(side * 62s, 3s, 60s).level, severity::fail);
     }
     EXPECT_THAT(check_clock(-2s, 1ms, 60s).text, HasSubstr("behind"));
     EXPECT_THAT(check_clock(2s, 1ms, 60s).text, HasSubstr("ahead"));
