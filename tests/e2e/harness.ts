@@ -2,6 +2,7 @@
 // what every page is held to. PAWL_BINARY names the command.
 import { test as base, expect, type Page } from '@playwright/test';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -125,10 +126,15 @@ export class Agent {
 
   static async start(options: AgentOptions = {}): Promise<Agent> {
     const folder = options.beside?.folder ?? mkdtempSync(join(folderOfTests(), 'pawl-e2e-'));
-    const agent = new Agent(folder, options.name ?? 'node-a', options.beside?.store ?? options.store ?? `sqlite:${folder}/pawl.db`, options);
+    const agent = new Agent(folder, options.name ?? 'node-a', options.beside?.store ?? options.store ?? `sqlite:${folder}/pawl.db?timeout=20s`, options);
     agent.write();
     await agent.begin();
     return agent;
+  }
+
+  /** The file of an embedded store. */
+  get file(): string {
+    return this.store.replace(/^sqlite:|\?.*$/g, '');
   }
 
   get logFile(): string {
@@ -181,9 +187,13 @@ export class Agent {
     return (await this.read<{ runs: T[] }>(`/runs?${query}`)).runs;
   }
 
-  /** A lease that somebody outside holds, by the API. Answers with its token. */
+  /** A lease that somebody outside holds, by the API: the same claim again while the store is busy. Answers with its token. */
   async lease(key: string, ttlMs: number, owner = 'a-program'): Promise<number> {
-    const { status, body } = await this.api<{ fence_token: number }>('POST', '/leases', { key, owner, ttl_ms: ttlMs });
+    const claim = { key, owner, ttl_ms: ttlMs, claim_id: randomUUID() };
+    const { status, body } = await until(`an answer to a lease of ${key}`, async () => {
+      const answer = await this.api<{ fence_token: number }>('POST', '/leases', claim);
+      return answer.status === 503 ? undefined : answer;
+    });
     if (status !== 201) throw new Error(`no lease of ${key}: ${status} ${JSON.stringify(body)}`);
     return body.fence_token;
   }

@@ -72,11 +72,10 @@ test.describe('the audit', () => {
     await expect(page.getByRole('status').filter({ hasText: 'verified' })).toContainText(/All \d+ entries match their hashes/);
     await keepScreenshots(page, 'audit');
 
-    const file = agent.store.replace('sqlite:', '');
     const { audit } = await agent.read<{ audit: { sequence: number; action: string }[] }>('/audit');
     const victim = audit.filter(({ action }) => action === 'job.pause').at(-1)?.sequence ?? 0;
     expect(victim).toBeGreaterThan(0);
-    execFileSync('python3', ['-c', tamper, file, String(victim)]);
+    execFileSync('python3', ['-c', tamper, agent.file, String(victim)]);
     // What was found within the last second is found again without walking.
     await expect(async () => {
       await page.getByRole('button', { name: 'Verify hash chain' }).click();
