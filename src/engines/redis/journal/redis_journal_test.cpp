@@ -379,7 +379,7 @@ TEST(RedisJournal, AReadOnlyReplicaIsUnreachable) {
 // wait=1 where no replica is: what was written counts as unknown, and a repetition finds it.
 TEST(RedisJournal, WithoutTheReplicasThatAreToConfirmTheOutcomeIsUnknown) {
     redis_server server;
-    auto settings = on_port(server.port(), 2s);
+    auto settings = on_port(server.port(), 8s);
     settings.replicas = 1;
     auto careful = open(settings);
     const auto run = fresh_run("job", 1);

@@ -76,24 +76,24 @@ TEST_F(SentinelsAtRest, TheMasterIsFoundAndUsed) {
 }
 
 TEST_F(SentinelsAtRest, ANameThatTheSentinelsDoNotKnowIsUnsupported) {
-    auto to = settings();
+    auto to = patient();
     to.master_name = "orders-of-none";
     expect_rejection(to, errc::unsupported, "knows no master named 'orders-of-none'");
 }
 
 TEST_F(SentinelsAtRest, AWrongPasswordOfEitherKindIsDenied) {
-    auto to = settings();
+    auto to = patient();
     to.sentinel_password = "wrong";
     expect_rejection(to, errc::denied, "WRONGPASS");
     to.sentinel_password.clear();
     expect_rejection(to, errc::denied, "NOAUTH");
-    to = settings();
+    to = patient();
     to.password = "wrong";
     expect_rejection(to, errc::denied, "WRONGPASS");
 }
 
 TEST_F(SentinelsAtRest, AServerInPlaceOfASentinelIsUnsupported) {
-    auto to = settings();
+    auto to = patient();
     to.seeds = {{"127.0.0.1", servers().node(0).port()}};
     to.sentinel_password = "s3cret";
     expect_rejection(to, errc::unsupported, "is not a sentinel");
@@ -113,7 +113,7 @@ TEST_F(SentinelsAtRest, NoServerIsUnreachable) {
 
 TEST_F(SentinelsAtRest, AnotherProtocolIsToldSo) {
     testing_faults::canned_server web{{"HTTP/1.1 400 Bad Request\r\n\r\n"}};
-    auto to = settings();
+    auto to = patient();
     to.seeds = {{"127.0.0.1", web.port()}};
     expect_rejection(to, errc::protocol, "does not speak RESP");
 }
@@ -121,7 +121,7 @@ TEST_F(SentinelsAtRest, AnotherProtocolIsToldSo) {
 // Goal: one dead, one frozen: the third is asked in time.
 TEST_F(SentinelsAtRest, OneSentinelThatAnswersIsEnough) {
     auto to = settings();
-    to.common.timeout = 3s;
+    to.common.timeout = 9s;
     to.seeds.insert(to.seeds.begin(), {"127.0.0.1", testing_servers::free_port()});
     servers().freeze_sentinel(0);
     auto mine = open_client(to);
@@ -170,6 +170,8 @@ TEST_F(SentinelsAtRest, TheDoctorSeesMasterReplicasAndQuorum) {
 TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
     auto to = settings();
     to.replicas = 1;
+    // A quarter of it is waited for the replica, and the rest is there to give the grant back.
+    to.common.timeout = 4s;
     auto mine = open_client(to);
     auto calm = patient();
     calm.replicas = 1;

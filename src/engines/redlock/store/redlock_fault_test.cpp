@@ -623,7 +623,7 @@ severity level_of(const examination& seen, const std::string& check, const std::
 
 TEST(RedlockStore, TheDoctorSeesEachNodeAndTheMajority) {
     redlock_servers servers;
-    auto settings = on_ports(servers.ports(), 400ms);
+    auto settings = on_ports(servers.ports(), 3s);
     auto seen = examined(settings);
     EXPECT_TRUE(seen.version.starts_with("Redis ")) << seen.version;
     EXPECT_TRUE(seen.clock);

@@ -59,7 +59,7 @@ TEST(RedlockRejection, WhatIsNoRedisCountsAsANodeThatIsAway) {
 TEST(RedlockRejection, WithoutAMajorityEachNodesReasonIsOnOneLine) {
     redis_server server;
     const auto a = testing_servers::free_port(), b = testing_servers::free_port();
-    auto mine = open(on_ports({a, server.port(), b}, 400ms));
+    auto mine = open(on_ports({a, server.port(), b}, 1s));
     const auto asked = lease_clock::now();
     const std::vector<std::string> words{std::to_string(a) + ": Connection refused; 127.0.0.1:" +
                                              std::to_string(b) + ": Connection refused",
