@@ -212,7 +212,7 @@ TEST(EtcdRejection, AnEtcdThatIsTooOldIsUnsupported) {
          "Content-Length: 45\r\n\r\n"
          "{\"etcdserver\":\"3.3.27\",\"etcdcluster\":\"3.3.0\"}"}};
     auto settings = on_port(server.port());
-    settings.common.timeout = 300ms;
+    settings.common.timeout = 10s;
     expect_rejection(settings, errc::unsupported, "too old");
 }
 

@@ -391,7 +391,7 @@ TEST_F(RedisOverTls, APlainPortDoesNotSpeakTls) {
     expect_rejection(settings(talkative.port()), errc::protocol, "does not speak TLS");
     // A plain Redis waits for the end of what it takes for a line.
     auto to = settings(server().port());
-    to.common.timeout = 100ms;
+    to.common.timeout = 1s;
     expect_rejection(to, errc::unreachable, "redis://");
 }
 
