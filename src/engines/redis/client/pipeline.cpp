@@ -381,7 +381,7 @@ void pipeline::expire_hasty(instant now) {
     const std::size_t from = state_ == state::connected ? 0 : 1;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         auto& one = requests_[i];
-        if (one.deadline == one.overdue) continue;  // nobody in a hurry, or told
+        if (one.deadline == one.overdue) continue;  // no caller in a hurry, or told
         if (one.deadline > now) {
             next = std::min(next, one.deadline);
         } else if (i >= from) {

@@ -172,7 +172,7 @@ private:
     // Why the connection is being left, and the offset up to which it is still sent to.
     std::optional<failure> leaves_for_;
     std::uint64_t leaves_at_ = 0;
-    bool hasty_ = false;  // somebody may wait for less than the timeout
+    bool hasty_ = false;  // a caller may wait for less than the timeout
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();

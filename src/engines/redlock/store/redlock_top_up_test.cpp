@@ -90,7 +90,7 @@ TEST_P(RedlockMinority, AnotherProcessRenewsWithoutTheOneThatIsAway) {
     EXPECT_LT(lease_clock::now() - began, 4s);
 }
 
-// Goal: nobody is told that a lease is lost which a majority may hold (rule 9). Method: one of
+// Goal: no process is told that a lease is lost which a majority may hold (rule 9). Method: one of
 // three has no record, as one that was down when it was granted, and another is away: a process
 // that was not granted it knows of one holder only, and joins the one that is free.
 TEST_P(RedlockMinority, AnotherProcessIsNotToldThatItIsLost) {
