@@ -1,12 +1,14 @@
 """pawl demo: its proof is the product's main promise, and its page the first thing that people try."""
+import contextlib
 import http.cookiejar
 import json
 import os
+import pathlib
 import signal
 import urllib.error
 import urllib.request
 
-from harness import Case, environment, pawl, start, until
+from harness import Case, environment, pawl, start, state_of, until
 
 
 def in_memory():
@@ -33,6 +35,27 @@ class Demo(Case):
         self.assertIn("SIGSTOP", done.out)
         self.assertIn("SIGKILL", done.out)
         self.assertTrue(done.out.rstrip().endswith("Proven: each occurrence ran once, and no late write got through."))
+
+    def test_a_run_that_is_killed_leaves_nothing_to_wait_for(self):
+        """As a guard kills the command of a machine that stood still for longer than its lease."""
+        demo = start("demo", "--for", "12s", env=environment(TMPDIR=str(self.stores)))
+        self.addCleanup(self.end, demo)
+        told = []
+        while sum("took over" in line for line in told) < 2:
+            told.append(demo.stdout.readline())
+            self.assertTrue(told[-1], told)
+
+        def work():
+            for process in pathlib.Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    words = (process / "cmdline").read_bytes()
+                    if b"demo-work" in words and bytes(self.stores) in words and state_of(process) != "T":
+                        return int(process.name)
+            return None
+        os.kill(until(work), signal.SIGKILL)
+        told += demo.stdout.readlines()
+        self.assertEqual(demo.wait(timeout=60), 0, "".join(told))
+        self.assertIn("Proven", told[-1])
 
 
 class Browser:

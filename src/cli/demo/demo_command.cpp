@@ -248,10 +248,17 @@ private:
             now.guard;
         const auto who = std::find_if(nodes_.begin(), nodes_.end(),
                                       [&](const node& one) { return one.process.name() == name; });
+        if (now.what == "began") close_before(now.token);
         // Agents fire before the play begins, and go on until they are told to end.
         if (who == nodes_.end() || now.occurrence < first_ || now.occurrence > last_) return;
         now.node = static_cast<std::size_t>(who - nodes_.begin());
         on_event(now);
+    }
+
+    // One that its guard has killed, as on a machine that stood still, says nothing more: it is
+    // over when the next one begins. The frozen one has yet to wake up.
+    void close_before(std::uint64_t token) {
+        std::erase_if(open_, [&](std::uint64_t one) { return one < token && one != frozen_; });
     }
 
     void on_event(const event& now) {
@@ -330,6 +337,7 @@ private:
         state_.command = now.command;
         state_.guard = now.guard;
         if (signal == SIGSTOP) {
+            frozen_ = now.token;
             state_.launcher = parent_of(now.guard);
             if (state_.launcher == 0) throw exit_error{status::io_error, "cannot freeze a node"};
             kill(state_.launcher, SIGSTOP);
@@ -464,6 +472,7 @@ private:
     demo_state state_;
     std::map<std::int64_t, std::set<std::uint64_t>> runs_;
     std::set<std::uint64_t> open_;  // tokens of runs that have begun and not ended
+    std::uint64_t frozen_ = 0;      // of the run whose node was
     std::size_t began_ = 0;
     std::size_t stale_rejected_ = 0;
     std::vector<std::string> faults_;
