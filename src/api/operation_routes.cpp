@@ -17,6 +17,7 @@ using boost::asio::awaitable;
 
 // Which key is read to see whether the store answers. No process holds it.
 constexpr const char* probed_key = "pawl/readiness";
+constexpr millis audit_head_age_max = std::chrono::minutes{10};
 constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
 http::response plain(std::string text) {
@@ -36,6 +37,9 @@ awaitable<std::string> find_unready(shared_context around) {
     auto reading = around->core->running()->store().inspect(probed_key);
     const auto read = co_await std::move(reading);
     if (read.has_error()) co_return "the store does not answer: " + read.error().detail;
+    if (around->instruments->store_rejects())
+        co_return "the store rejects claims and renewals: it is read-only, full, or without its "
+                  "replicas (pawl doctor)";
     co_return std::string{};
 }
 
@@ -51,7 +55,28 @@ awaitable<std::shared_ptr<const std::string>> look_whether_ready(shared_context 
     co_return std::make_shared<const std::string>(std::move(unready));
 }
 
-awaitable<metrics::live_values> collect(shared_context around, counter counted) {
+// The newest entry of the audit, as it was when it was asked for last. Its hash is a label, and
+// each one that is told is a series of its own.
+struct audit_head {
+    instant asked_at{};
+    std::uint64_t sequence = 0;
+    std::string hash{};
+};
+
+awaitable<void> renew_head(const shared_context& around, audit_head& known) {
+    const auto now = around->core->loop().now();
+    if (!known.hash.empty() && now - known.asked_at < audit_head_age_max) co_return;
+    auto reading = around->records->list_audit(0, 1);
+    const auto newest = co_await std::move(reading);
+    if (newest.has_error()) {
+        known = {};
+    } else if (!newest->empty()) {
+        known = {now, newest->front().sequence, newest->front().hash};
+    }
+}
+
+awaitable<metrics::live_values> collect(shared_context around, counter counted,
+                                        std::shared_ptr<audit_head> head) {
     metrics::live_values values;
     auto looking = around->node->look(health_timeout);
     if (auto seen = co_await std::move(looking)) {
@@ -66,12 +91,10 @@ awaitable<metrics::live_values> collect(shared_context around, counter counted) 
                 values.node_heartbeats.emplace_back(one.name, one.last_seen);
     }
     if (around->records) {
-        auto reading = around->records->list_audit(0, 1);
-        const auto newest = co_await std::move(reading);
-        if (newest.has_value() && !newest->empty()) {
-            values.audit_sequence = newest->front().sequence;
-            values.audit_hash = newest->front().hash;
-        }
+        auto renewing = renew_head(around, *head);
+        co_await std::move(renewing);
+        values.audit_sequence = head->sequence;
+        values.audit_hash = head->hash;
     }
     values.store_up = around->instruments->store_is_up();
     if (counted) {
@@ -85,9 +108,9 @@ awaitable<metrics::live_values> collect(shared_context around, counter counted) 
     co_return values;
 }
 
-awaitable<std::shared_ptr<const std::string>> write_metrics(shared_context around,
-                                                            counter counted) {
-    auto collecting = collect(around, std::move(counted));
+awaitable<std::shared_ptr<const std::string>> write_metrics(shared_context around, counter counted,
+                                                            std::shared_ptr<audit_head> head) {
+    auto collecting = collect(around, std::move(counted), std::move(head));
     auto values = co_await std::move(collecting);
     // With thousands of jobs it is megabytes, which no other request should wait for.
     const auto write = [instruments = around->instruments, values = std::move(values)] {
@@ -109,7 +132,9 @@ public:
           unready_{std::make_shared<text_answer>(
               [around = around_] { return look_whether_ready(around); })},
           metrics_{std::make_shared<text_answer>(
-              [around = around_, counted] { return write_metrics(around, counted); })} {}
+              [around = around_, counted, head = std::make_shared<audit_head>()] {
+                  return write_metrics(around, counted, head);
+              })} {}
     using self_ptr = std::shared_ptr<operation>;
 
     static awaitable<http::response> health(self_ptr self, shared_call) {

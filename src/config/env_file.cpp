@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <filesystem>
 
 namespace pawl::config {
 namespace {
@@ -68,6 +69,11 @@ env_files::env_files(const std::string& configuration)
     struct stat about{};
     for (const auto& path : {folder_, configuration})
         if (stat(path.c_str(), &about) == 0) owners_.push_back(about.st_uid);
+}
+
+std::string env_files::absolute(const std::string& path) const {
+    if (path.empty() || path.front() == '/') return path;
+    return std::filesystem::absolute(folder_) / path;
 }
 
 const env_file_content& env_files::read(const std::string& path) {

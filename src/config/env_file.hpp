@@ -33,6 +33,8 @@ public:
     explicit env_files(const std::string& configuration);
 
     const env_file_content& read(const std::string& path);
+    // Of a path that the configuration names.
+    std::string absolute(const std::string& path) const;
 
 private:
     std::string folder_;

@@ -29,8 +29,9 @@ std::string host_name() {
 // One reading from beginning to end.
 class reading {
 public:
-    reading(std::string_view text, const std::string& file_name, std::string_view store)
-        : source_{text}, files_{file_name}, store_{store} {}
+    reading(std::string_view text, const std::string& file_name, std::string_view store,
+            std::string_view node)
+        : source_{text}, files_{file_name}, store_{store}, node_{node} {}
 
     void read(const toml::table& root) {
         sets_nothing_ = root.empty();
@@ -122,6 +123,8 @@ private:
             read_table(scope, *table, "", agent_fields(), values_.agent);
         }
         if (values_.agent.name.empty()) values_.agent.name = host_name();
+        if (auto& tls = values_.agent.tls)
+            for (auto* path : {&tls->cert, &tls->key}) *path = files_.absolute(*path);
     }
 
     void read_users(const toml::table& root) {
@@ -170,7 +173,7 @@ private:
                 found_.add_fault(where.table,
                                  (job.name.empty() ? "a [[job]]" : "the job " + quoted(job.name)) +
                                      " has no command; add one, such as command = [\"/bin/true\"]");
-            name_for_node(job, values_.agent.name, where, found_);
+            name_for_node(job, node_.empty() ? values_.agent.name : node_, where, found_);
             check_is_new(seen, job.name, job.at, "job");
             check_job(job, where, found_);
             check_outage(job, where, store_, found_);
@@ -210,6 +213,7 @@ private:
     findings found_;
     env_files files_;
     std::string store_;
+    const std::string node_;
     origins file_keys_, agent_keys_, default_keys_;
     job_settings defaults_;
     settings values_;
@@ -234,13 +238,13 @@ std::string line_for(const std::string& file, const fault& one) {
 }  // namespace
 
 parsed_configuration read_configuration(std::string_view text, const std::string& file_name,
-                                        std::string_view store) {
+                                        std::string_view store, std::string_view node) {
     if (text.size() > file_bytes_max)
         return about_the_file(file_name,
                               "has more than 16 MiB; share the jobs out over several "
                               "agents");
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-    reading now{text, file_name, store};
+    reading now{text, file_name, store, node};
     if (const auto deep = nesting_fault(text)) {
         now.found().add_fault(deep->at, deep->what);
     } else {
@@ -255,10 +259,11 @@ parsed_configuration read_configuration(std::string_view text, const std::string
     return done;
 }
 
-parsed_configuration read_configuration_file(const std::string& path, std::string_view store) {
+parsed_configuration read_configuration_file(const std::string& path, std::string_view store,
+                                             std::string_view node) {
     const auto file = read_regular_file(path, file_bytes_max);
     if (!file.fault.empty()) return about_the_file(path, file.fault);
-    return read_configuration(file.text, path, store);
+    return read_configuration(file.text, path, store, node);
 }
 
 std::vector<std::string> describe(const parsed_configuration& read, std::size_t limit) {

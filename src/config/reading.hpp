@@ -29,12 +29,14 @@ struct parsed_configuration {
     bool usable() const noexcept { return fault_count == 0; }
 };
 
-// `file_name` is for messages, and relative paths of env_file start in its folder. `store` is the
-// URL that a flag or the environment sets in place of the file's, if one does.
+// `file_name` is for messages, and relative paths of env_file and tls start in its folder. `store`
+// is the URL that a flag or the environment sets in place of the file's, if one does; `node` is the
+// name of an agent that runs already, and keeps it whatever the file says.
 parsed_configuration read_configuration(std::string_view text, const std::string& file_name,
-                                        std::string_view store = {});
+                                        std::string_view store = {}, std::string_view node = {});
 // A regular file of at most 16 MiB. What cannot be read is a fault.
-parsed_configuration read_configuration_file(const std::string& path, std::string_view store = {});
+parsed_configuration read_configuration_file(const std::string& path, std::string_view store = {},
+                                             std::string_view node = {});
 
 // "FILE:LINE:COLUMN: what is wrong; what would be right" for the first faults, and, when there are
 // more, a line with their count.

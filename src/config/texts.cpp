@@ -6,6 +6,8 @@
 #include "config/findings.hpp"
 #include "config/settings.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <string>
 
@@ -194,9 +196,9 @@ maybe_fault host_fault(std::string_view text) {
 }
 
 bool is_loopback(const base::endpoint& where) {
-    return where.host == "localhost" || where.host == "::1" ||
-           (where.host.starts_with("127.") &&
-            where.host.find_first_not_of("0123456789.") == std::string::npos);
+    if (where.host == "localhost" || where.host == "::1") return true;
+    in_addr address{};
+    return where.host.starts_with("127.") && inet_pton(AF_INET, where.host.c_str(), &address) == 1;
 }
 
 }  // namespace pawl::config

@@ -30,19 +30,21 @@ std::int64_t unix_millis_now() {
     return std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count();
 }
 
-// A node that was started again may be listed twice: the latest counts, for a series that is there
-// twice spoils the whole page.
-MetricFamily instants_of(const char* name, const char* help, const char* label,
+// Which instant counts of those that have one label: a series that is there twice spoils the whole
+// page.
+enum class counts { latest, earliest };
+
+MetricFamily instants_of(const char* name, const char* help, const char* label, counts which,
                          const std::vector<std::pair<std::string, std::int64_t>>& instants) {
-    std::map<std::string, std::int64_t> latest;
+    std::map<std::string, std::int64_t> told;
     for (const auto& [who, when] : instants) {
         auto text = base::to_utf8(who);
-        if (latest.size() == labels_max && latest.count(text) == 0) text = other_label;
-        auto& known = latest[text];
-        known = std::max(known, when);
+        if (told.size() >= labels_max && told.count(text) == 0) text = other_label;
+        auto& known = told.try_emplace(text, when).first->second;
+        known = which == counts::latest ? std::max(known, when) : std::min(known, when);
     }
     MetricFamily family{name, help, MetricType::Gauge, {}};
-    for (const auto& [who, when] : latest) {
+    for (const auto& [who, when] : told) {
         ClientMetric metric;
         metric.label.push_back({label, who});
         metric.gauge.value = static_cast<double>(when) / 1000;
@@ -66,10 +68,14 @@ std::vector<MetricFamily> families_of(const live_values& now) {
                          now.store_up ? 1 : 0));
     all.push_back(single("pawl_scheduler_up", "1 while the scheduler's loop answers.",
                          MetricType::Gauge, now.scheduler_up ? 1 : 0));
+    // A node that was started again may be listed twice.
     all.push_back(instants_of("pawl_node_heartbeat_timestamp_seconds",
-                              "Last heartbeat of a node, Unix time.", "node", now.node_heartbeats));
+                              "Last heartbeat of a node, Unix time.", "node", counts::latest,
+                              now.node_heartbeats));
+    // Of those that share a label the one that is overdue.
     all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
-                              "Next occurrence of a job, Unix time.", "job", now.next_occurrences));
+                              "Next occurrence of a job, Unix time.", "job", counts::earliest,
+                              now.next_occurrences));
     auto head =
         single("pawl_audit_head", "Newest entry of the audit log: its sequence, and its hash.",
                MetricType::Gauge, static_cast<double>(now.audit_sequence));
@@ -172,6 +178,7 @@ void instruments::keep_jobs(const std::vector<std::string>& names) {
 }
 
 bool instruments::store_is_up() const noexcept { return state_->counted->store_is_up(); }
+bool instruments::store_rejects() const noexcept { return state_->counted->store_rejects(); }
 
 std::string instruments::text(const live_values& now) {
     auto all = state_->counted->collect(lease_clock::now());

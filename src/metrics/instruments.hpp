@@ -97,6 +97,7 @@ public:
 
     // False from a verb without an answer to the next one with an answer.
     bool store_is_up() const noexcept;
+    bool store_rejects() const noexcept;  // claims and renewals, for some time
     // The text format of Prometheus, version 0.0.4. With thousands of jobs it takes some
     // milliseconds: it may be called from any thread.
     std::string text(const live_values& now);

@@ -127,6 +127,24 @@ TEST(Instruments, WhatProgramsDoThroughTheApiIsCounted) {
     EXPECT_EQ(value_of(page, "pawl_locks_held"), 0);
 }
 
+// Goal: the page is bounded, and nothing that is overdue is hidden in it. Method: more jobs than
+// labels, of which those that share one are due at different times.
+TEST(Instruments, NextOccurrencesHaveAsManyLabelsAsOthersAndTheEarliestOfTheRest) {
+    instruments all{{"0.1.0", "abc", "g++ 12"}};
+    live_values now;
+    for (std::size_t i = 0; i < labels_max; ++i)
+        now.next_occurrences.emplace_back("job-" + std::to_string(i), 9'000);
+    for (const std::int64_t when : {7'000, 5'000, 8'000})
+        now.next_occurrences.emplace_back("more-" + std::to_string(when), when);
+    const auto page = all.text(now);
+    std::size_t series = 0;
+    for (auto at = page.find("\npawl_schedule_next_timestamp_seconds{"); at != std::string::npos;
+         at = page.find("\npawl_schedule_next_timestamp_seconds{", at + 1))
+        ++series;
+    EXPECT_EQ(series, labels_max + 1);
+    EXPECT_EQ(value_of(page, "pawl_schedule_next_timestamp_seconds{job=\"_other\"}"), 5);
+}
+
 // Goal: no name that a user chooses spoils the page for all. Method: the worst that there are,
 // wherever a label takes them, before promtool.
 TEST(Instruments, PromtoolAcceptsThePageWhateverNamesAreInIt) {

@@ -268,13 +268,28 @@ void metrics_registry::forget_silent_resources(instant now) {
 
 void metrics_registry::answered(verb what, std::chrono::nanoseconds took,
                                 const std::optional<failure>& why) {
+    // It is there, and rejects: read-only, full, or without its replicas.
+    const bool rejects = why && why->answered && why->code == errc::unreachable;
     if (why)
-        if (auto* const failed = failures_[place_of(what)][place_of(why->code)])
+        if (auto* const failed =
+                failures_[place_of(what)][place_of(rejects ? errc::rejected : why->code)])
             failed->Increment();
+    if (what == verb::acquire || what == verb::renew) note_rejection(rejects);
     // A push channel that is away is no store that is away: a claim will tell.
     if (what == verb::wait_change) return;
     operations_[place_of(what)]->Observe(seconds(took));
     store_up_.store(!why || !is_outage(*why), std::memory_order_relaxed);
+}
+
+void metrics_registry::note_rejection(bool rejects) {
+    if (!rejects) return rejected_since_.store(instant{}, std::memory_order_relaxed);
+    auto none = instant{};
+    rejected_since_.compare_exchange_strong(none, lease_clock::now(), std::memory_order_relaxed);
+}
+
+bool metrics_registry::store_rejects() const noexcept {
+    const auto since = rejected_since_.load(std::memory_order_relaxed);
+    return since != instant{} && lease_clock::now() - since >= rejection_lasts;
 }
 
 // -- runs

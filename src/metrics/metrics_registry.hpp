@@ -48,6 +48,9 @@ enum class verb {
 constexpr std::size_t verb_count = 11;
 std::string_view name_of(verb what) noexcept;
 
+// A store that has rejected all claims and renewals for so long is of no use for now.
+constexpr millis rejection_lasts{10'000};
+
 constexpr std::size_t outcome_count = 4;      // acquire_outcome
 constexpr std::size_t renewal_count = 3;      // pawl::renewal
 constexpr std::size_t loss_reason_count = 4;  // pawl::loss_reason
@@ -93,6 +96,9 @@ public:
     // `why` it failed, if it did.
     void answered(verb what, std::chrono::nanoseconds took, const std::optional<failure>& why);
     bool store_is_up() const noexcept { return store_up_.load(std::memory_order_relaxed); }
+    // It answers, and has granted and renewed nothing for some time, as one that is read-only, full
+    // or without its replicas.
+    bool store_rejects() const noexcept;
 
     // Runs
     void run_begun(const std::string& job, millis late, fence_token token);
@@ -113,6 +119,8 @@ public:
     std::vector<prometheus::MetricFamily> collect(instant now);
 
 private:
+    void note_rejection(bool rejects);
+
     using counter = prometheus::Counter;
     using gauge = prometheus::Gauge;
     using histogram = prometheus::Histogram;
@@ -165,6 +173,7 @@ private:
     prometheus::Family<histogram>*durations_, *delays_;
 
     std::atomic<bool> store_up_{true};
+    std::atomic<instant> rejected_since_{instant{}};  // instant{}: it does not
     std::atomic<std::uint64_t> rejected_total_{0}, retries_total_{0}, fail_open_total_{0};
     std::atomic<std::uint64_t> ended_total_{0}, failed_total_{0};
     std::atomic<std::size_t> running_total_{0};

@@ -8,12 +8,10 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
 import proof
 from agents import AgentCase, job
-from harness import PAWL, Case, Redis, environment, pawl, until
+from harness import PAWL, Case, OnRedis, Redis, environment, pawl, until
 
 # Seconds after an occurrence until misfire = "skip" lets it go, and one more.
 FORGOTTEN = 11
@@ -291,12 +289,9 @@ class Reload(AgentCase):
         os.environ["TZDIR"] = str(zones)
         self.addCleanup(os.environ.pop, "TZDIR")
         agent = self.agent("node-a", job("noon", "true", schedule="0 12 * * *", zone="Test/Place")).start()
-        port = re.findall(r"http://127\.0\.0\.1:(\d+)", agent.log())[-1]
 
         def hour():
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-                text = answer.read().decode()
-            when = re.search(r'(?m)^pawl_schedule_next_timestamp_seconds\{job="noon"\} (\S+)$', text)
+            when = re.search(r'(?m)^pawl_schedule_next_timestamp_seconds\{job="noon"\} (\S+)$', agent.get("/metrics")[1])
             return when and datetime.datetime.fromtimestamp(float(when.group(1)), datetime.timezone.utc).hour
 
         until(lambda: hour() == 3)
@@ -462,6 +457,33 @@ class EachNode(AgentCase):
                           for row in rows if row["status"] == "completed")
             self.assertLess(late[len(late) // 2], 2 if os.environ.get("PAWL_SANITIZED") else 1)
 
+    def test_a_reload_renames_no_job_of_a_node(self):
+        """Its name takes a restart; a job under another name would run beside the one that goes on."""
+        one = self.agent("node-a", job("clean", "true", schedule="@every 1s", lease=False)).start()
+        until(lambda: self.runs("clean@node-a"))
+        one.replace(one.file.read_text().replace('name = "node-a"', 'name = "node-z"'))
+        one.signal(signal.SIGHUP)
+        one.says("agent.name has changed, which takes a restart")
+        self.assertEqual([each["name"] for each in self.pawl("jobs", "ls", "--json").json()["jobs"]], ["clean@node-a"])
+        ran = len(self.runs("clean@node-a"))
+        until(lambda: len(self.runs("clean@node-a")) > ran)
+        one.stop()
+
+
+class StoreThatRefuses(OnRedis, AgentCase):
+    def test_a_store_that_answers_and_grants_nothing_is_told(self):
+        """Goal: an outage in which the store is there does not stay hidden. Method: it wants a replica before it writes."""
+        self.addCleanup(self.server.ask, "CONFIG", "SET", "min-replicas-to-write", "0")
+        one = self.agent("node-a", job("often", "true", schedule="@every 1s"), journal=f"sqlite:{self.stores}/journal.db").start()
+        until(lambda: one.get("/readyz")[0] == 200)
+        self.server.ask("CONFIG", "SET", "min-replicas-to-write", "3")
+        told = until(lambda: (answer := one.get("/readyz"))[0] == 503 and answer[1], 60)
+        self.assertIn("rejects claims", told)
+        self.assertRegex(one.get("/metrics")[1], r'pawl_store_failures_total\{operation="acquire",reason="rejected"\} [1-9]')
+        self.server.ask("CONFIG", "SET", "min-replicas-to-write", "0")
+        until(lambda: one.get("/readyz")[0] == 200, 60)
+        one.stop()
+
 
 class Misfire(AgentCase):
     def test_what_was_missed_runs_once_or_not_at_all(self):
@@ -586,16 +608,7 @@ class StoreDown(AgentCase):
         before = {name: len(self.lines(name)) for name in ("paused", "free")}
         agent.start()
         agent.says("no scheduled run starts before it is known what is paused")
-        port = re.findall(r"http://127\.0\.0\.1:(\d+)", agent.log())[-1]
-
-        def ready():
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
-                    return answer.status, answer.read().decode()
-            except urllib.error.HTTPError as rejected:
-                return rejected.code, rejected.read().decode()
-
-        status, why = ready()
+        status, why = agent.get("/readyz")
         self.assertEqual(status, 503)
         self.assertIn("which jobs are paused", why)
         time.sleep(3)  # three occurrences of each
@@ -604,6 +617,6 @@ class StoreDown(AgentCase):
         agent.says("starting the occurrences that waited for it")
         until(lambda: len(self.lines("free")) > before["free"] + 2)
         self.assertEqual(len(self.lines("paused")), before["paused"])
-        until(lambda: ready()[0] == 200)
+        until(lambda: agent.get("/readyz")[0] == 200)
         self.store = store
         agent.stop()

@@ -4,6 +4,8 @@ import pathlib
 import re
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 
 from harness import PAWL, Case, environment, pawl, until
 
@@ -78,6 +80,16 @@ class Agent:
 
     def log(self):
         return self.log_file.read_text() if self.log_file.exists() else ""
+
+    def get(self, path):
+        """Of its API, without a log-in: status and text."""
+        port = re.findall(r"http://127\.0\.0\.1:(\d+)", self.log())[-1]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as rejected:
+            with rejected:
+                return rejected.code, rejected.read().decode()
 
     def says(self, text, times=1):
         until(lambda: self.log().count(text) >= times)

@@ -38,7 +38,9 @@ class Demo(Case):
 
     def test_a_run_that_is_killed_leaves_nothing_to_wait_for(self):
         """As a guard kills the command of a machine that stood still for longer than its lease."""
-        demo = start("demo", "--for", "12s", env=environment(TMPDIR=str(self.stores)))
+        folder = self.stores / "a folder"
+        folder.mkdir()
+        demo = start("demo", "--for", "12s", env=environment(TMPDIR=str(folder)))
         self.addCleanup(self.end, demo)
         told = []
         while sum("took over" in line for line in told) < 2:

@@ -86,6 +86,12 @@ class Answers(RemoteCase):
         for token, once, status in ((7, (), 0), (7, (), 0), (7, ("--once",), 77), (6, (), 77), (8, ("--once",), 0)):
             self.assertEqual(self.by("alice", "fence", "check", "ledger", str(token), *once).status, status)
         self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 77)
+        # One that no store has issued yet, as by the store itself.
+        never = ("fence", "check", "ledger", "9007199254740990")
+        for told in (self.by("alice", *never, "--json"), self.pawl(*never, "--json")):
+            self.assertEqual(told.status, 77, told.err)
+            self.assertEqual((told.json()["accepted"], told.json()["newest"]), (False, 8))
+        self.assert_one_line(self.by("alice", *never), 77, "the store has not issued it")
 
     def test_a_user_without_the_right_is_rejected_with_77(self):
         for words in (["jobs", "run", "echo"], ["jobs", "pause", "echo", "--reason", "x"], ["jobs", "resume", "echo"], ["runs", "cancel", "00000000-0000-4000-8000-000000000000"],

@@ -251,13 +251,19 @@ fence_result api_client::check_fence(const std::string& resource, fence_token to
     const auto made = ask(what);
     // The highest accepted is this one, or a newer one that the API does not name.
     if (made.status == 204) return {true, token};
-    if (made.status != 409) reject(made);
+    if (made.status != 409 && made.status != 400) reject(made);
     if (!made.find("content-type").starts_with(problem_type)) reject(made);
     const auto told = parsed(caller_.where(), made.body);
+    if (made.status == 400) {
+        const auto* never =
+            told.is_object() ? told.get_object().if_contains("never_issued") : nullptr;
+        if (never == nullptr || !never->is_bool() || !never->get_bool()) reject(made);
+    }
     documents::member_reader read{told, "the rejection"};
-    const fence_token newest{read.token("newest")};
+    fence_result rejected{false, fence_token{read.token("newest")}};
     if (read.fault()) reject(made, status::rejected);
-    return {false, newest};
+    rejected.never_issued = made.status == 400;
+    return rejected;
 }
 
 // -- jobs

@@ -23,6 +23,7 @@ using runtime::change_effect;
 
 // Between two looks at output that is followed.
 constexpr millis follow_interval{250};
+constexpr millis judge_interval{8'000};
 
 store_error unknown_outcome(const std::string& what) {
     return store_error{
@@ -415,6 +416,7 @@ run_details store_client::show_run(const std::string& id) {
 void store_client::read_output(const std::string& id, reading how, const output_taker& into) {
     const bool follow = how == reading::following;
     std::uint64_t offset = 0;
+    auto judge_at = lease_clock::now() + judge_interval;
     for (;;) {
         const bool may_come = follow && offset == 0 && asked_for(id);
         const auto part = ask(verbs().read_output(id, offset, output_chunk_bytes_max));
@@ -428,6 +430,12 @@ void store_client::read_output(const std::string& id, reading how, const output_
         offset = part->offset + part->bytes.size();
         if (!part->bytes.empty()) continue;
         if (!follow || part->over) return;
+        // One that was killed is ended by no other process where no agent runs.
+        if (lease_clock::now() >= judge_at) {
+            judged_ = false;
+            end_orphaned_exec_runs();
+            judge_at = lease_clock::now() + judge_interval;
+        }
         time::pause_until(lease_clock::now() + follow_interval);
     }
 }

@@ -299,8 +299,9 @@ status run_agent(const globals& options, const agent_options& how) {
     parts.file = parsed.file;
     parts.file_seen = file_seen;
     // Its jobs run on the store in use, whatever the file says of the next one.
-    parts.read_again = [file = parsed.file, in_use = store.url] {
-        return config::read_configuration_file(file, in_use);
+    parts.read_again = [file = parsed.file, in_use = store.url,
+                        node = parts.configured.agent.name] {
+        return config::read_configuration_file(file, in_use, node);
     };
     parts.stores = {agent::absolute_url(store.url),
                     agent::absolute_url(journal.url.empty() ? store.url : journal.url)};

@@ -1,6 +1,8 @@
 // pawl demo: several agents share a job on one embedded store; one is killed and one is frozen on
 // the way. Prints who ran what, and the proof that nothing ran twice.
+#include "base/ascii.hpp"
 #include "base/duration.hpp"
+#include "base/percent.hpp"
 #include "cli/clients/journal_client.hpp"
 #include "cli/demo/demo_serve.hpp"
 #include "cli/demo/demo_work.hpp"
@@ -35,6 +37,12 @@ constexpr millis duration_max{3'600'000};
 constexpr millis overtime = demo_ttl * 8;
 constexpr millis start_timeout{30'000};
 constexpr millis look_interval{50};
+
+// In the path of a store's URL.
+bool stands_in_path(char letter) {
+    return base::is_alphanumeric(letter) ||
+           std::string_view{"/-._~"}.find(letter) != std::string_view::npos;
+}
 
 struct demo_options {
     int nodes = 3;
@@ -155,7 +163,9 @@ public:
 private:
     void fault(const std::string& what) { faults_.push_back(what); }
 
-    std::string store() const { return "sqlite:" + folder_.file("demo.db"); }
+    std::string store() const {
+        return "sqlite:" + base::percent_encode(folder_.file("demo.db"), stands_in_path);
+    }
 
     std::string configure(const std::string& name) const {
         const auto file = folder_.file((name + ".toml").c_str());
