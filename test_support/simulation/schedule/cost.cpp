@@ -31,7 +31,7 @@ world_plan plan_of(const cost_case& what) {
     plan.look = seconds{3};
     plan.registry = what.registry;
     plan.slow_way = plan.repeated = 0;
-    plan.runs_max = what.jobs / what.groups + 1;  // one node has room for all
+    plan.runs_max = what.jobs + 1;  // one node has room for all
     for (std::size_t i = 0; i < what.jobs; ++i) {
         job_plan job;
         job.name = "job-" + std::to_string(i);

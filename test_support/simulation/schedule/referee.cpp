@@ -532,6 +532,7 @@ bool referee::held_within(const key_history& seen, occurrence but, nanos from, n
 
 // Whether one node may have had no room, as so many keys were held by then.
 bool referee::may_be_full(nanos from, nanos to) const {
+    if (keys_.size() < plan_.runs_max) return false;
     const auto held = std::ranges::count_if(
         keys_, [&](const auto& one) { return held_within(one.second, occurrence{}, from, to); });
     return static_cast<std::size_t>(held) >= plan_.runs_max;
@@ -643,7 +644,7 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                               at + plan.lateness_max()))
                 continue;
             needed = true;
-            if (one.from <= at - timeout && !open_at(seen, occurrence, at) &&
+            if (!prompt && one.from <= at - timeout && !open_at(seen, occurrence, at) &&
                 !held_within(seen, occurrence, at - timeout, at + timeout) &&
                 !may_be_full(at - timeout, at + timeout))
                 prompt = true;
