@@ -127,6 +127,9 @@ TYPED_TEST_P(StoreLaws, DoneCountsAfterTheLeaseRanOutIfTheTokenIsStillTheLast) {
     // would go on knowing its token as the last.
     mine.let_expire("other", 1s);
     const auto taken = mine.granted(fresh_claim("other"));
+    // And as long for the grant that takes it over.
+    mine.granted(fresh_claim("third", 50ms));
+    mine.let_expire("third", 1s);
     EXPECT_FALSE(yes(mine.release("other", stale, done)));
     EXPECT_EQ(mine.show("other").last_done, std::nullopt);
     EXPECT_EQ(mine.show("other").holder, taken);

@@ -43,10 +43,9 @@ int node::wait() {
 
 takeover_scenario::takeover_scenario(std::vector<place> places)
     : log_{folder_.file("log")}, places_{std::move(places)}, holder_{start_node()} {
-    if (!eventually([&] { return lines_of_newest() > 0; }, millis{60'000})) {
+    wait_for_successor(holder_);
+    if (token_ == fence_token{})
         throw std::runtime_error{"the first holder never ran: " + text_of(folder_.file("node-1"))};
-    }
-    token_ = newest_token();
 }
 
 // The guard of the last holder ends its command soon after; the folder may go only then.
@@ -105,8 +104,8 @@ void takeover_scenario::allow_one_more_loss() {
 void takeover_scenario::wait_for_successor(std::unique_ptr<node>& next) {
     const auto has_taken_over = [&] { return newest_token() > token_; };
     for (;;) {
-        const bool is_decided =
-            eventually([&] { return has_taken_over() || !is_running(next->pid()); });
+        const bool is_decided = eventually(
+            [&] { return has_taken_over() || !is_running(next->pid()); }, millis{60'000});
         if (has_taken_over()) break;
         EXPECT_TRUE(is_decided) << "nobody took over; the waiter says: "
                                 << text_of(folder_.file("node-" + std::to_string(started_)));

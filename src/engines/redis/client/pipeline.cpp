@@ -350,14 +350,19 @@ void pipeline::arm() {
     deadlines_.arm(next, shared_from_this(), &pipeline::check_deadlines);
 }
 
+failure pipeline::unanswered() const {
+    const auto* hint = settings_->lent_by ? " from connections.redis, or over what it gave"
+                       : settings_->tls   ? " (a plain port wants redis://)"
+                                          : "";
+    return {errc::unreachable, place_ + ": no answer within " +
+                                   base::format_duration(settings_->common.timeout) + hint};
+}
+
 void pipeline::check_deadlines() {
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (state_ == state::connecting && attempt_deadline_ <= now) {
-        const auto* hint = settings_->lent_by ? " from connections.redis, or over what it gave"
-                           : settings_->tls   ? " (a plain port wants redis://)"
-                                              : "";
-        given_up_ = failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
+        given_up_ = unanswered();
         if (!last_failure_) last_failure_ = given_up_;
         attempt_deadline_ = instant::max();
         if (stream_) stream_->close();
@@ -435,9 +440,8 @@ void pipeline::expire_unsent(instant now) {
     }
     if (gone.empty()) return;
     forget_bytes_until(gone.back().end);
-    const auto why = last_failure_.value_or(failure{
-        errc::unreachable,
-        place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
+    // The first attempt may have begun a moment after the first of those who wait for it.
+    const auto why = last_failure_.value_or(unanswered());
     fail_all(gone, failure{errc::unreachable, why.detail});
 }
 

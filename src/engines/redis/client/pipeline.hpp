@@ -138,6 +138,7 @@ private:
     void end_leaving();
 
     void arm();
+    failure unanswered() const;  // an attempt to connect
     void check_deadlines();
     void expire_hasty(instant now);
     void drop_unsent();
