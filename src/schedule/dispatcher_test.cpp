@@ -291,18 +291,25 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
         EXPECT_TRUE(number(line.what.token) != 0 || line.what.key == "j");
 }
 
+// A node that has started, with a job that runs each second, without a lease if it has to.
+std::unique_ptr<scheduler_node> ready_to_fail_open(schedule_world& one,
+                                                   const std::shared_ptr<counting>& ears) {
+    auto made = one.node("a", {.observer = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    made->cron.add(one.note("j", "a"), open);
+    made->start();
+    EXPECT_TRUE(eventually([&] { return ears->ready == 1; }));
+    return made;
+}
+
 // Goal: an outage that begins with a claim on its way keeps no later occurrence from running.
 // Method: no claim is answered, nor a withdrawal of one; each occurrence runs.
 TEST(Dispatcher, FailOpenContinuesWhileAClaimCannotBeWithdrawn) {
     schedule_world one;
     one.settings.timeout = 100ms;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.observer = ears});
-    auto open = each_second;
-    open.on_store_down = outage::run_without_lease;
-    a->cron.add(one.note("j", "a"), open);
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    auto a = ready_to_fail_open(one, ears);
     one.faults->fail_all = errc::outcome_unknown;
     EXPECT_TRUE(eventually([&] { return ears->fail_open >= 4; }));
     one.faults->fail_all = std::nullopt;
@@ -317,12 +324,7 @@ TEST(Dispatcher, FailOpenContinuesWhileAClaimCannotBeWithdrawn) {
 TEST(Dispatcher, FailOpenIsAuditedWhenTheJournalIsBack) {
     schedule_world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.observer = ears});
-    auto open = each_second;
-    open.on_store_down = outage::run_without_lease;
-    a->cron.add(one.note("j", "a"), open);
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    auto a = ready_to_fail_open(one, ears);
     const auto since = lease_clock::now();
     one.journal_faults->fail_all = errc::unreachable;
     one.faults->fail_all = errc::unreachable;
@@ -344,12 +346,7 @@ TEST(Dispatcher, FailOpenIsAuditedWhenTheJournalIsBack) {
 TEST(Dispatcher, FailOpenIsAuditedOnceThoughAnAnswerIsLost) {
     schedule_world one;
     auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.observer = ears});
-    auto open = each_second;
-    open.on_store_down = outage::run_without_lease;
-    a->cron.add(one.note("j", "a"), open);
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    auto a = ready_to_fail_open(one, ears);
     one.journal_faults->audits_to_lose = 2;
     one.faults->fail_all = errc::unreachable;
     ASSERT_TRUE(eventually([&] { return ears->fail_open >= 2; }));

@@ -10,7 +10,7 @@ import time
 
 from agents import TIME, AgentCase
 from network_link import NetworkLink
-from harness import PAWL, Case, OnRedis, Postgres, Redis, environment, free_port, pawl, start, until
+from harness import PAWL, OnRedis, Postgres, Redis, environment, free_port, pawl, start, until
 
 SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
 SQLITE = ("sqlite3", "-cmd", ".timeout 30000")  # by itself it waits for none who writes
@@ -493,17 +493,6 @@ class ExecWhoseRowIsChanged(AgentCase):
 
     def test_what_ended_under_its_lease_is_done_whatever_its_row_says(self):
         self.run_changed_meanwhile("UPDATE pawl_run SET status = 'abandoned';")
-
-
-class FollowedToItsDeath(Case):
-    def test_who_follows_a_run_that_is_killed_hears_its_end(self):
-        """Where no agent runs, nobody else says that it is over."""
-        killed = self.start("exec", "k", "--ttl", "2s", "--grace", "0s", "--", "sh", "-c", 'echo "$PAWL_RUN_ID"; exec sleep 60')
-        run = killed.stdout.readline().strip()
-        follows = self.start("runs", "output", run, "--follow")
-        killed.kill()
-        self.assertEqual(follows.wait(timeout=120), 0)
-        self.assertEqual(self.pawl("runs", "ls", "--json").json()["runs"][0]["status"], "lost")
 
 
 class ExecBesideAnOrphan(AgentCase):

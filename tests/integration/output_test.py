@@ -96,3 +96,14 @@ class Output(Case):
                 process.terminate()
                 self.assertEqual(process.wait(timeout=20), -signal.SIGTERM)
                 os.close(reader)
+
+
+class FollowedToItsDeath(Case):
+    def test_who_follows_a_run_that_is_killed_hears_its_end(self):
+        """Where no agent runs, nobody else says that it is over."""
+        killed = self.start("exec", "k", "--ttl", "2s", "--grace", "0s", "--", "sh", "-c", 'echo "$PAWL_RUN_ID"; exec sleep 60')
+        run = killed.stdout.readline().strip()
+        follows = self.start("runs", "output", run, "--follow")
+        killed.kill()
+        self.assertEqual(follows.wait(timeout=120), 0)
+        self.assertEqual(self.pawl("runs", "ls", "--json").json()["runs"][0]["status"], "lost")

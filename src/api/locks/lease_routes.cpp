@@ -664,14 +664,10 @@ awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     if (answer.has_error()) co_return problem_of(answer.error());
     const auto shown_token = "token " + std::to_string(number(token));
     if (answer->never_issued) {
-        json::object more;
-        more["never_issued"] = true;
-        more["newest"] = number(answer->highest);
-        co_return problem(400,
-                          shown_token +
-                              " cannot have been issued by this store yet: hand over the "
-                              "fence_token of a grant",
-                          std::move(more));
+        constexpr const char* why =
+            " cannot have been issued by this store yet: hand over the fence_token of a grant";
+        json::object more{{"never_issued", true}, {"newest", number(answer->highest)}};
+        co_return problem(400, shown_token + why, std::move(more));
     }
     audit_often(state->around, asked->who.name, "fence.check", resource,
                 shown_token + (answer->accepted ? ", accepted" : ", rejected"));
