@@ -1,5 +1,5 @@
 // What a scheduler takes: jobs and options that it rejects, names, and when a job is due next.
-#include "test_support/faults/schedule_world.hpp"
+#include "schedule/scheduler_fixture.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -13,10 +13,6 @@ namespace pawl {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
-const schedule_options each_second{.cron = "* * * * * *"};
-const schedule_options when_asked{};
 
 std::string rejection(const job& what, const schedule_options& when) {
     world one;

@@ -1,5 +1,5 @@
 // One scheduler as a program meets it, on real time that is short.
-#include "test_support/faults/schedule_world.hpp"
+#include "schedule/scheduler_fixture.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -31,10 +31,6 @@ namespace pawl {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
-const schedule_options each_second{.cron = "* * * * * *"};
-const schedule_options when_asked{};
 
 TEST(Scheduler, WorksWithLeasesAlone) {
     schedule_world one;
